@@ -1,0 +1,1 @@
+"""The durable engine: a run never loses its place."""

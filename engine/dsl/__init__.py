@@ -1,0 +1,1 @@
+"""The `.bot` language: source text to graph, one pass per file."""
