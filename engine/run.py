@@ -1,0 +1,108 @@
+"""The frozen record of a run as callers see it, and what a launch asks for.
+
+Made by ``store/runs.py`` from its row; nobody edits a record, every change is a verb of the store. Healing of old rows
+(engine.md 1.4, last paragraph) has happened before a record is handed out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetAsk:
+    """Caps asked for at launch or resume, merged per field over the stored ones; 0 inherits (engine.md 7.7)."""
+
+    max_cost_usd: float = 0.0
+    max_tokens: int = 0
+    max_duration: float = 0.0
+    max_iterations: int = 0
+    max_parallel_branches: int = 0
+
+    def merged_over(self, older: BudgetAsk) -> BudgetAsk:
+        """This ask, with the older one's value wherever this says nothing."""
+        return BudgetAsk(
+            self.max_cost_usd or older.max_cost_usd,
+            self.max_tokens or older.max_tokens,
+            self.max_duration or older.max_duration,
+            self.max_iterations or older.max_iterations,
+            self.max_parallel_branches or older.max_parallel_branches,
+        )
+
+    @property
+    def empty(self) -> bool:
+        """Whether it asks for nothing."""
+        return self == BudgetAsk()
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Identity of the process that claimed a run: a pid alone proves nothing (dispatcher.md 1, 9)."""
+
+    instance: str = ""
+    host: str = ""
+    boot: str = ""
+    pid: int = 0
+    start_ticks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """What a launch stores in its exclusive insert; ``inputs`` are the given vars, not the resolved ones."""
+
+    id: str
+    name: str
+    workflow: str
+    file_path: str
+    workspace: str
+    digest: str
+    inputs: Mapping[str, object] = field(default_factory=dict)
+    preset: str = ""
+    bundle_path: str = ""
+    parent_id: str = ""
+    ask: BudgetAsk = BudgetAsk()
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One stored run. ``status`` is text, since a newer build may have written a value that this one does not know.
+
+    ``outcome_sequence`` is the store sequence taken by the newest outcome or pause (dispatcher.md 1); times are UTC.
+    """
+
+    id: str
+    name: str
+    workflow: str
+    status: str
+    file_path: str
+    workspace: str
+    digest: str
+    inputs: Mapping[str, object]
+    preset: str
+    bundle_path: str
+    parent_id: str
+    failure_code: str
+    error: str
+    end_reason: str
+    continuation: str
+    outcome_seq: int
+    outcome_sequence: int
+    version: int
+    event_seq: int
+    epoch: int
+    owner: Owner
+    stop_request: str
+    stop_reason: str
+    explicit_resume_required: bool
+    ask: BudgetAsk
+    cost_usd_total: float
+    created_at: datetime
+    updated_at: datetime
+    claimed_at: datetime | None
+    queued_at: datetime | None
+    finished_at: datetime | None
+    last_event_at: datetime | None
+    retry_after_at: datetime | None = None
+    children: Mapping[str, str] = field(default_factory=dict)

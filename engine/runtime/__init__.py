@@ -1,0 +1,1 @@
+"""The machinery that moves a run from node to node."""

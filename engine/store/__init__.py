@@ -1,0 +1,1 @@
+"""The store of the engine: verbs with meaning, SQLModel inside, frozen records outside."""
