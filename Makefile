@@ -1,0 +1,52 @@
+# `make check` is the one gate. Every target sets up what it needs.
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKERS ?= auto
+REPOSITORY ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check format lint types floors test bench rows lock demo
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 12
+
+setup: $(VENV)/.ready ## a virtual environment with everything in it
+
+$(VENV)/.ready: pyproject.toml requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+check: lint types floors test ## the one gate: format, lint, types, floors, tests
+
+format: setup ## write the usual format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lint: setup ## format and lint, checked only
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: setup ## mypy, strict
+	$(BIN)/mypy
+
+floors: setup ## who may import whom
+	$(BIN)/lint-imports
+
+test: setup ## the tests
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not bench"
+
+bench: setup ## the measurements, one after the other
+	$(BIN)/python -m pytest -q -m bench
+
+rows: setup ## which rows of the acceptance matrix a test names, and which none does
+	$(BIN)/python tests/house/rows.py
+
+lock: ## renew requirements.lock (wants uv)
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-annotate --no-header --output-file requirements.lock
+
+demo: setup ## a card drafts release notes of a git repository (REPOSITORY=path, or a made-up one)
+	PATH="$(CURDIR)/$(BIN):$$PATH" bash demo/run.sh $(REPOSITORY)

@@ -1,0 +1,1 @@
+"""Settings: every default, and how a configuration file becomes them."""

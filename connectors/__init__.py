@@ -1,0 +1,1 @@
+"""Say what you may have done: boards and forges behind one protocol."""

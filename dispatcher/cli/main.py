@@ -1,0 +1,5 @@
+"""The door of the command line."""
+
+
+def main() -> None:
+    """Run the command line."""
