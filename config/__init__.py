@@ -1,1 +1,1 @@
-"""Settings: every default, and how a configuration file becomes them."""
+"""Settings: every default, and how a configuration file becomes them. Imports nothing else of ours."""

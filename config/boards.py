@@ -1,0 +1,144 @@
+"""The settings of boards and connections (interface.md 7, dispatcher.md 36, connectors.md 25).
+
+A board is a connection too; both share ``ForgeSettings``. Read through ``config.settings``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from config.durations import Seconds
+from config.templates import unknown_references
+
+Name = Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+ForgeKind = Literal["github", "gitlab", "forgejo"]
+BoardKind = Literal["native", "github", "gitlab", "forgejo"]
+CommentOn = Literal["parked", "gave_up", "failed", "finished", "started"]
+
+_NEEDS_URL = ("forgejo",)
+
+
+class Section(BaseModel):
+    """What every part of the settings has in common: frozen, no unknown key."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class AppSettings(Section):
+    """An app of the forge instead of a token."""
+
+    id: int
+    installation: int
+    key: SecretStr
+
+
+class ProjectSettings(Section):
+    """A project board of the forge whose status field holds the columns."""
+
+    owner: str
+    number: int = Field(gt=0)
+    field: str = "Status"
+
+
+class ColumnMapping(Section):
+    """How a column shows on a forge: exactly one of a label, a project status, or closed."""
+
+    label: str | None = None
+    status: str | None = None
+    closed: bool | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if sum(value is not None for value in (self.label, self.status, self.closed)) != 1:
+            raise ValueError("a column is mapped by exactly one of label, status, closed")
+        return self
+
+
+class TrustSettings(Section):
+    """Who may make a card start, and whether a later edit of its text holds it (dispatcher.md 20)."""
+
+    who: Literal["write", "anyone"] | tuple[str, ...] = "write"
+    pin_body: bool = True
+
+
+class ForgeSettings(Section):
+    """How a forge is reached. Secrets are references (``$NAME``), never the value."""
+
+    url: str | None = None
+    repo: str | None = None
+    token: SecretStr | None = None
+    app: AppSettings | None = None
+    allow_private: bool | tuple[str, ...] = False
+    proxy: str | None = None
+    max_pages: int = Field(default=100, gt=0)
+    deadline: Seconds = Field(default=30.0, gt=0)
+    writes_per_minute: int | None = Field(default=None, gt=0)
+    allow_mentions: tuple[str, ...] = ()
+    claim_label: str | None = None
+    webhook_secret: SecretStr | None = None
+    shared: bool = False
+    project: ProjectSettings | None = None
+
+
+class ConnectionSettings(ForgeSettings):
+    """What ``connection: NAME`` of an action tool means."""
+
+    kind: ForgeKind
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        _require_forge_keys(self.kind, self)
+        return self
+
+
+class BoardSettings(ForgeSettings):
+    """One board: where its cards come from and which bots work on them."""
+
+    name: Name
+    kind: BoardKind = "native"
+    bot: str | None = None
+    routes: dict[str, str] = Field(default_factory=dict)
+    vars: dict[str, Any] = Field(default_factory=dict)
+    route_vars: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    columns: dict[str, ColumnMapping] = Field(default_factory=dict)
+    trust: TrustSettings = TrustSettings()
+    comments: tuple[CommentOn, ...] = ("parked", "gave_up", "failed")
+    priority_labels: dict[str, int] = Field(default_factory=dict)
+    require_labels: tuple[str, ...] = ()
+    exclude_labels: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _trust_of_kind(cls, data: Any) -> Any:
+        """A native board trusts whoever can write to its store; forges ask for write permission."""
+        if isinstance(data, dict) and data.get("kind", "native") == "native":
+            given = data.get("trust", {})
+            if isinstance(given, dict):
+                return {**data, "trust": {"who": "anyone", "pin_body": False, **given}}
+        return data
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.kind != "native":
+            _require_forge_keys(self.kind, self)
+        return self
+
+
+def _require_forge_keys(kind: str, forge: ForgeSettings) -> None:
+    if not forge.repo:
+        raise ValueError(f"a {kind} connection needs repo")
+    if forge.token is None and forge.app is None:
+        raise ValueError(f"a {kind} connection needs token or app")
+    if kind in _NEEDS_URL and not forge.url:
+        raise ValueError(f"a {kind} connection needs url")
+
+
+def unknown_in_board(board: BoardSettings) -> list[tuple[str, str]]:
+    """(key below the board, reference) of each template reference that no card can answer."""
+    found = [(f"vars.{name}", ref) for name, value in board.vars.items() for ref in unknown_references(value)]
+    for route, values in board.route_vars.items():
+        for name, value in values.items():
+            found += [(f"route_vars.{route}.{name}", ref) for ref in unknown_references(value)]
+    return found

@@ -1,0 +1,181 @@
+"""From a configuration file and the environment to ``Settings``: the only place that reads ``os.environ``.
+
+Called by the command line's session and by the daemon at start and at every reload (dispatcher.md 23). The whole file
+is checked and every problem is listed, with file, line, key and the nearest known name. It opens nothing but the file,
+the files of ``$CREDENTIALS_DIRECTORY`` that are referred to, and looks whether the named bots exist.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from config.boards import unknown_in_board
+from config.catalogue import missing_bots
+from config.expansion import Lookup, expand, has_reference
+from config.findings import dotted, explained, is_secret, undotted
+from config.problems import ConfigError, Problem, did_you_mean
+from config.reading import Document, Key, read_document
+from config.settings import ELIGIBLE_BY_DEFAULT, Origin, Settings
+from config.templates import KNOWN_NAMES
+from config.variables import read_variables
+
+DEFAULT_FILE = "pointsman.yaml"
+SHELL_KEYS = frozenset({"script"})
+"""Keys whose text belongs to a shell, which expands it itself."""
+
+
+def process_environment() -> Mapping[str, str]:
+    """A copy of the environment of this process."""
+    return dict(os.environ)
+
+
+def default_file(folder: Path) -> Path | None:
+    """``pointsman.yaml`` in ``folder`` when it is there."""
+    path = folder / DEFAULT_FILE
+    return path if path.is_file() else None
+
+
+def defaults(folder: Path, environment: Mapping[str, str]) -> Settings:
+    """The settings of an installation without a configuration file."""
+    origin = Origin(folder=folder.absolute(), variables=read_variables(environment))
+    return Settings().located(origin)
+
+
+def load(path: Path, environment: Mapping[str, str]) -> Settings:
+    """The settings of ``path``.
+
+    Raises ``ConfigError``: ``config_missing`` when it cannot be read, ``config_invalid`` with every problem in it,
+    ``invalid_setting`` for a ``POINTSMAN_*`` variable with a bad value.
+    """
+    shown = str(path)
+    document = read_document(path, shown)
+    filled = _Filling(document, environment)
+    data = filled.mapping(document.data, ())
+    problems = [*filled.problems]
+    settings = _validate(data, problems)
+    if settings is None or problems:
+        raise ConfigError("config_invalid", _placed(problems, document, shown))
+    folder = path.absolute().parent
+    origin = Origin(
+        file=path.absolute(),
+        folder=folder,
+        digest=hashlib.sha256(repr(data).encode()).hexdigest(),
+        secret_names=frozenset(filled.secrets),
+        unset_names=frozenset(filled.unset),
+        variables=read_variables(environment),
+    )
+    wrong = [*_meaning(settings)]
+    if wrong:
+        raise ConfigError("config_invalid", _placed(wrong, document, shown))
+    return settings.located(origin)
+
+
+def load_complete(path: Path, environment: Mapping[str, str]) -> Settings:
+    """As ``load``, and every bot that a board or a route names must exist (dispatcher.md 20)."""
+    settings = load(path, environment)
+    missing = [*missing_bots(settings)]
+    if missing:
+        raise ConfigError("config_invalid", _placed(missing, read_document(path, str(path)), str(path)))
+    return settings
+
+
+def credential_lookup(environment: Mapping[str, str]) -> Lookup:
+    """A name's value from the environment, else from its file in ``$CREDENTIALS_DIRECTORY`` (dispatcher.md 32)."""
+    folder = environment.get("CREDENTIALS_DIRECTORY", "")
+
+    def look(name: str) -> str | None:
+        if name in environment:
+            return environment[name]
+        if not folder:
+            return None
+        try:
+            text = (Path(folder) / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+        return text.removesuffix("\n")
+
+    return look
+
+
+@dataclass(slots=True)
+class _Filling:
+    """Replaces the references of a document's strings and notes which names are secrets."""
+
+    document: Document
+    environment: Mapping[str, str]
+    problems: list[Problem] = field(default_factory=list)
+    secrets: set[str] = field(default_factory=set)
+    unset: set[str] = field(default_factory=set)
+
+    def mapping(self, data: dict[str, Any], path: Key) -> dict[str, Any]:
+        return {key: self.value(value, (*path, key)) for key, value in data.items()}
+
+    def value(self, value: Any, path: Key) -> Any:
+        if isinstance(value, dict):
+            return self.mapping(value, path)
+        if isinstance(value, list):
+            return [self.value(item, (*path, index)) for index, item in enumerate(value)]
+        if isinstance(value, str) and path[-1] not in SHELL_KEYS:
+            return self.secret(value, path) if is_secret(path) else self.text(value)
+        return value
+
+    def text(self, value: str) -> str:
+        done = expand(value, credential_lookup(self.environment))
+        self.unset.update(done.unset)
+        return done.text
+
+    def secret(self, value: str, path: Key) -> str | None:
+        if value and not has_reference(value):
+            hint = "Put the value into the environment and write its name here, like $POINTSMAN_FORGE_TOKEN."
+            self.problems.append(Problem("a secret is given by reference, never as its value", dotted(path), hint))
+            return None
+        done = expand(value, credential_lookup(self.environment))
+        self.secrets.update(done.names)
+        for name in done.unset:
+            hint = f"Set {name} in the environment, or as a file of that name in $CREDENTIALS_DIRECTORY."
+            self.problems.append(Problem(f"${name} is not set", dotted(path), hint))
+        return done.text or None
+
+
+def _placed(problems: list[Problem], document: Document, shown: str) -> Iterator[Problem]:
+    for problem in problems:
+        yield Problem(problem.text, problem.key, problem.hint, shown, document.line_of(undotted(problem.key)))
+
+
+def _validate(data: dict[str, Any], problems: list[Problem]) -> Settings | None:
+    try:
+        return Settings.model_validate(data)
+    except ValidationError as error:
+        silent: set[str] = {problem.key for problem in problems}
+        for detail in error.errors(include_url=False):
+            problem = explained(dict(detail), data)
+            if problem.key not in silent:
+                silent.add(problem.key)
+                problems.append(problem)
+        return None
+
+
+def _meaning(settings: Settings) -> Iterator[Problem]:
+    """What the shape alone does not show: names used twice, unknown references, columns that cannot work."""
+    if not settings.boards:
+        yield Problem("there is no board", "boards", "Add one, or leave boards out for the native one.")
+    seen: set[str] = set(settings.connections)
+    for index, board in enumerate(settings.boards):
+        if board.name in seen:
+            hint = "Give each board and each connection a name of its own."
+            yield Problem(f'the name "{board.name}" is used twice', f"boards[{index}].name", hint)
+        seen.add(board.name)
+        for key, reference in unknown_in_board(board):
+            text = f"{{{{{reference}}}}} is not known in a template"
+            yield Problem(text, f"boards[{index}].{key}", did_you_mean(reference, {*KNOWN_NAMES, "card.fields.NAME"}))
+    cancelled = settings.columns.cancelled
+    if cancelled in {*ELIGIBLE_BY_DEFAULT, settings.columns.running}:
+        hint = "Name a column from which nothing is picked up, like backlog."
+        yield Problem(f'"{cancelled}" is a column from which cards are picked up', "columns.cancelled", hint)
