@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from engine.dsl.expressions import Expression
-from engine.dsl.templates import Template
+if TYPE_CHECKING:
+    from engine.dsl.expressions import Expression
+    from engine.dsl.templates import Template
 
 DONE = "done"
 FAIL = "fail"
