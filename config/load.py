@@ -1,4 +1,4 @@
-"""From a configuration file and the environment to ``Settings``: the only place that reads ``os.environ``.
+"""From a configuration file and an environment to ``Settings``.
 
 Called by the command line's session and by the daemon at start and at every reload (dispatcher.md 23). The whole file
 is checked and every problem is listed, with file, line, key and the nearest known name. It opens nothing but the file,
@@ -8,7 +8,6 @@ the files of ``$CREDENTIALS_DIRECTORY`` that are referred to, and looks whether 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,8 @@ from pydantic import ValidationError
 
 from config.boards import unknown_in_board
 from config.catalogue import missing_bots
-from config.expansion import Lookup, expand, has_reference
+from config.environment import credential_lookup
+from config.expansion import expand, has_reference
 from config.findings import dotted, explained, is_secret, undotted
 from config.problems import ConfigError, Problem, did_you_mean
 from config.reading import Document, Key, read_document
@@ -26,20 +26,8 @@ from config.settings import ELIGIBLE_BY_DEFAULT, Origin, Settings
 from config.templates import KNOWN_NAMES
 from config.variables import read_variables
 
-DEFAULT_FILE = "pointsman.yaml"
 SHELL_KEYS = frozenset({"script"})
 """Keys whose text belongs to a shell, which expands it itself."""
-
-
-def process_environment() -> Mapping[str, str]:
-    """A copy of the environment of this process."""
-    return dict(os.environ)
-
-
-def default_file(folder: Path) -> Path | None:
-    """``pointsman.yaml`` in ``folder`` when it is there."""
-    path = folder / DEFAULT_FILE
-    return path if path.is_file() else None
 
 
 def defaults(folder: Path, environment: Mapping[str, str]) -> Settings:
@@ -84,24 +72,6 @@ def load_complete(path: Path, environment: Mapping[str, str]) -> Settings:
     if missing:
         raise ConfigError("config_invalid", _placed(missing, read_document(path, str(path)), str(path)))
     return settings
-
-
-def credential_lookup(environment: Mapping[str, str]) -> Lookup:
-    """A name's value from the environment, else from its file in ``$CREDENTIALS_DIRECTORY`` (dispatcher.md 32)."""
-    folder = environment.get("CREDENTIALS_DIRECTORY", "")
-
-    def look(name: str) -> str | None:
-        if name in environment:
-            return environment[name]
-        if not folder:
-            return None
-        try:
-            text = (Path(folder) / name).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            return None
-        return text.removesuffix("\n")
-
-    return look
 
 
 @dataclass(slots=True)

@@ -1,5 +1,74 @@
-"""The door of the command line."""
+"""The door of the command line: the table of verbs, and the shortest way to ``--version``.
+
+Installed as ``pointsman``. Imports nothing beyond the standard library until a verb is named (performance: budget of
+``--version`` and ``--help``).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from dispatcher import __version__
+from dispatcher.cli.output import Output, ensure_streams
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """Where a verb's click command ``command`` lives, its line in the help, and what configuration it needs.
+
+    ``need`` is the name of a ``session.Need``.
+    """
+
+    module: str
+    help: str
+    section: str
+    need: str = "SETTINGS"
+
+
+_W, _R, _B, _D = "Workflows", "Runs", "Boards and cards", "The daemon"
+
+VERBS: Mapping[str, Verb] = MappingProxyType(
+    {
+        "init": Verb("dispatcher.cli.init", "make a project: pointsman.yaml and a first bot", _W, "NOTHING"),
+        "validate": Verb("dispatcher.cli.validate", "check workflow files and list every finding", _W, "NOTHING"),
+        "diagram": Verb("dispatcher.cli.diagram", "draw a workflow as Mermaid text", _W, "NOTHING"),
+        "fmt": Verb("dispatcher.cli.fmt", "write workflow files in the usual form", _W, "NOTHING"),
+        "completion": Verb("dispatcher.cli.completion", "print a completion script for a shell", _W, "NOTHING"),
+        "run": Verb("dispatcher.cli.run", "launch a workflow and execute it until it stops", _R),
+        "resume": Verb("dispatcher.cli.resume", "go on with a run where it stopped, with answers if it asked", _R),
+        "inspect": Verb("dispatcher.cli.inspect", "show one run, or list all", _R, "NOTHING"),
+        "events": Verb("dispatcher.cli.events", "print the timeline of a run as JSON lines", _R, "NOTHING"),
+        "report": Verb("dispatcher.cli.report", "write a run down as Markdown", _R, "NOTHING"),
+        "cancel": Verb("dispatcher.cli.cancel", "stop a run", _R, "NOTHING"),
+        "pause": Verb("dispatcher.cli.pause", "pause a run at its next node boundary", _R, "NOTHING"),
+        "delete": Verb("dispatcher.cli.delete", "delete an ended run and leave a tombstone", _R),
+        "board": Verb("dispatcher.cli.board", "show, export or import the board and its columns", _B),
+        "card": Verb("dispatcher.cli.card", "create, list, show, move and change cards", _B),
+        "dispatch": Verb("dispatcher.cli.dispatch", "watch the boards and run what their cards ask for", _D, "BOTS"),
+        "explain": Verb("dispatcher.cli.explain", "tell why a card starts or does not", _D),
+        "doctor": Verb("dispatcher.cli.doctor", "look at store, locks, clock, columns, git and bots", _D, "NOTHING"),
+        "effects": Verb("dispatcher.cli.effects", "list and settle remote calls whose answer was lost", _D),
+        "config": Verb("dispatcher.cli.config", "check, show or describe the configuration", _D, "BOTS"),
+    }
+)
+"""verb -> where it lives. A test proves that each module exists and offers ``command``."""
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line of this process and exit with its code."""
+    ensure_streams()
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["--version"]:
+        sys.exit(show_version())
+    from dispatcher.cli.shell import run_process
+
+    sys.exit(run_process(arguments))
+
+
+def show_version() -> int:
+    """Print the version; nothing else was imported for it."""
+    Output().line(f"pointsman {__version__}")
+    return 0

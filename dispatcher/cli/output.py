@@ -1,0 +1,116 @@
+"""Writing for people and programs: one JSON document or people's text, and never a traceback for a closed pipe.
+
+Used through ``session``. When the reader of stdout went away, the rest is dropped and the verb goes on, so that a run
+does not die with its viewer; its exit code stays its own. A full disk behind stdout is told at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from pathlib import PurePath
+from typing import TextIO
+
+_STANDARD_DESCRIPTORS = (0, 1, 2)
+
+
+def rfc3339(moment: datetime) -> str:
+    """An aware instant as ``2026-11-02T10:00:00.123Z``."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def json_text(document: object, *, indent: int | None = None) -> str:
+    """``document`` as JSON; instants as RFC 3339, sets sorted, paths as text."""
+    return json.dumps(document, ensure_ascii=False, indent=indent, default=_plain, allow_nan=False)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Aligned columns under their headings; the last column is never padded."""
+    cells = [[str(cell).replace("\n", " ") for cell in row] for row in [headings, *rows]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)
+    return "\n".join(lines)
+
+
+def ensure_streams() -> None:
+    """Give descriptors 0 to 2 something to stand on, so that no later file takes their place; write UTF-8."""
+    for descriptor in _STANDARD_DESCRIPTORS:
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or _discard()
+    sys.stderr = sys.stderr or _discard()
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _discard() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")  # lives as long as the process
+
+
+class Output:
+    """The two streams of a verb."""
+
+    def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self._out, self._err = out, err
+        self.closed = False
+        """Whether the reader of stdout went away."""
+        self.broken = ""
+        """Why stdout could not be written, when it was not merely closed."""
+
+    @property
+    def out(self) -> TextIO:
+        """Where documents and people's text go."""
+        return self._out or sys.stdout
+
+    @property
+    def err(self) -> TextIO:
+        """Where refusals, logs and, with ``--json``, people's text go."""
+        return self._err or sys.stderr
+
+    def line(self, text: str) -> None:
+        """One line on stdout, written at once."""
+        if self.closed or self.broken:
+            return
+        try:
+            self.out.write(f"{text}\n")
+            self.out.flush()
+        except BrokenPipeError:
+            self.closed = True
+            self._abandon()
+        except (OSError, ValueError) as error:
+            self.broken = getattr(error, "strerror", None) or str(error)
+            self._abandon()
+
+    def note(self, text: str) -> None:
+        """One line on stderr; lost when nobody can read it."""
+        try:
+            self.err.write(f"{text}\n")
+            self.err.flush()
+        except (OSError, ValueError):
+            return
+
+    def _abandon(self) -> None:
+        """Let what is still buffered go nowhere, so that the interpreter's own last flush stays silent."""
+        if self.out is sys.stdout:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)
+            os.close(nowhere)

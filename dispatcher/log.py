@@ -1,0 +1,125 @@
+"""Structured logs on stderr: structlog for ours, the same pipe for libraries (dispatcher.md 34).
+
+``configure`` is called once by the session; ``bound`` binds run, card and node ids for a block. Events are dotted and
+in the past tense (``run.settled``). Logging never raises: a full disk or a closed stream costs the line. A line that
+repeats is written once per minute with the number of those left out.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+import structlog
+from structlog.types import Processor
+
+from engine.ports import Clock, SystemClock
+
+REPEAT_SECONDS = 60.0
+REMEMBERED = 1000
+_IGNORED_KEYS = frozenset({"time", "level", "seconds", "repeated"})
+_NOISY = {"apscheduler": logging.WARNING, "uvicorn.access": logging.WARNING, "watchfiles": logging.WARNING}
+
+
+def configure(*, level: str = "info", form: str = "", stream: TextIO | None = None, clock: Clock | None = None) -> None:
+    """Send everything of ``level`` and above to ``stream`` (stderr), as ``console`` or ``json``.
+
+    An empty ``form`` means console on a terminal and JSON elsewhere. May be called again; the last call holds.
+    """
+    target = stream or sys.stderr
+    threshold = logging.getLevelNamesMapping()[level.upper()]
+    console = form == "console" or (not form and _is_terminal(target))
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
+        structlog.processors.format_exc_info,
+    ]
+    handler = QuietHandler(target)
+    handler.addFilter(RepeatFilter(clock or SystemClock()))
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _renderer(console, target)],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(threshold)
+    for name, quiet in _NOISY.items():
+        logging.getLogger(name).setLevel(max(quiet, threshold))
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.make_filtering_bound_logger(threshold),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+
+
+def get(name: str) -> Any:
+    """A logger whose methods take an event name and keys: ``log.info("run.settled", run_id=…)``."""
+    return structlog.stdlib.get_logger(name)
+
+
+@contextmanager
+def bound(**ids: str) -> Iterator[None]:
+    """Every line written inside, by whomever, carries ``ids``; empty ones are left out."""
+    with structlog.contextvars.bound_contextvars(**{key: value for key, value in ids.items() if value}):
+        yield
+
+
+class QuietHandler(logging.StreamHandler[TextIO]):
+    """A stream handler that loses a line rather than raise or complain."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the name is the library's
+        """Say nothing: the stream is closed, the disk is full, or a value had no text."""
+
+
+class RepeatFilter(logging.Filter):
+    """Lets a line through once per minute; the next one that passes tells how many were left out."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._seen: dict[str, tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether ``record`` is written; an exception of its own is none of the caller's business."""
+        if record.levelno < logging.WARNING:
+            return True
+        key, now = _identity(record), self._clock.monotonic()
+        with self._lock:
+            first, left_out = self._seen.get(key, (now - REPEAT_SECONDS, 0))
+            if now - first < REPEAT_SECONDS:
+                self._seen[key] = (first, left_out + 1)
+                return False
+            if len(self._seen) >= REMEMBERED:
+                self._seen.clear()
+            self._seen[key] = (now, 0)
+        if left_out and isinstance(record.msg, MutableMapping):
+            record.msg["repeated"] = left_out
+        return True
+
+
+def _identity(record: logging.LogRecord) -> str:
+    if isinstance(record.msg, MutableMapping):
+        return repr(sorted((key, str(value)) for key, value in record.msg.items() if key not in _IGNORED_KEYS))
+    return f"{record.name} {record.msg} {record.args!r}"
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:
+        return False
+
+
+def _renderer(console: bool, target: TextIO) -> Processor:
+    if console:
+        return structlog.dev.ConsoleRenderer(colors=_is_terminal(target), timestamp_key="time")
+    return structlog.processors.JSONRenderer(default=str, ensure_ascii=False)

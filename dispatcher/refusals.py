@@ -1,0 +1,114 @@
+"""Which exit code and which HTTP status an ``error.code`` means: one table, read by the command line and the web.
+
+Every exception of ours that may reach a person carries ``code``, ``message`` and ``hint`` (``Refusal``); what it means
+to a caller is decided here and nowhere else (interface.md 1 and 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
+
+
+class Refusal(Protocol):
+    """The shape of every exception that is shown to people."""
+
+    @property
+    def code(self) -> str:
+        """The stable ``error.code``."""
+        ...
+
+    @property
+    def message(self) -> str:
+        """What was found."""
+        ...
+
+    @property
+    def hint(self) -> str:
+        """What to do about it."""
+        ...
+
+
+class Refused(Exception):
+    """A refusal of the dispatcher's own; ``code`` must be in ``REFUSALS``."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        self.code = code
+        self.message = message
+        self.hint = hint
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The exit code of a verb and the status of an HTTP answer."""
+
+    exit_code: int
+    http_status: int
+
+
+FAILED = Meaning(1, 500)
+_INPUT = Meaning(2, 422)
+_FORBIDDEN = Meaning(5, 409)
+_UNAVAILABLE = Meaning(1, 503)
+
+REFUSALS: Mapping[str, Meaning] = MappingProxyType(
+    {
+        "internal": FAILED,
+        "usage": Meaning(2, 400),
+        # bad input
+        "bad_input": _INPUT,
+        "invalid_id": _INPUT,
+        "invalid_answers": _INPUT,
+        "invalid_vars": _INPUT,
+        "invalid_setting": _INPUT,
+        "source_missing": _INPUT,
+        "source_invalid": _INPUT,
+        "config_missing": _INPUT,
+        "config_invalid": _INPUT,
+        # unknown or gone
+        "not_found": Meaning(1, 404),
+        "deleted": Meaning(1, 410),
+        # the state forbids it
+        "refused": _FORBIDDEN,
+        "wrong_status": _FORBIDDEN,
+        "already_running": _FORBIDDEN,
+        "lock_held": _FORBIDDEN,
+        "too_recent": _FORBIDDEN,
+        "source_changed": _FORBIDDEN,
+        "conflict": _FORBIDDEN,
+        "resume_invalid": _FORBIDDEN,
+        "ambiguous_unread": _FORBIDDEN,
+        "ownership_lost": _FORBIDDEN,
+        "stop_requested": _FORBIDDEN,
+        "instance_held": _FORBIDDEN,
+        # who asks
+        "unauthorized": Meaning(1, 401),
+        "forbidden": Meaning(1, 403),
+        "method": Meaning(2, 405),
+        "media_type": Meaning(2, 415),
+        "misdirected": Meaning(2, 421),
+        # something broke
+        "engine_error": FAILED,
+        "store_error": _UNAVAILABLE,
+        "store_busy": _UNAVAILABLE,
+        "store_full": _UNAVAILABLE,
+        "store_unreachable": _UNAVAILABLE,
+        "schema_newer": FAILED,
+        "record_unreadable": FAILED,
+        "port_in_use": FAILED,
+    }
+)
+"""error.code -> meaning. A test proves that it knows the code of every exception class of ours."""
+
+
+def meaning_of(code: str) -> Meaning:
+    """What ``code`` means; a code that nobody listed is a failure."""
+    return REFUSALS.get(code, FAILED)
+
+
+def error_document(refusal: Refusal) -> dict[str, object]:
+    """``{"error": {"code", "message", "hint"}}`` (interface.md 1)."""
+    return {"error": {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}}
