@@ -18,12 +18,12 @@ CARD_NAMES = frozenset(
 KNOWN_NAMES = CARD_NAMES | {"board.name", "run.id", "workspace.path", "attempt"}
 FIELD_PREFIX = "card.fields."
 
-_REFERENCE = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
+REFERENCE = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 
 
 def references(text: str) -> Iterator[str]:
     """What stands between each pair of double braces, without the blanks around it."""
-    return (match.group(1) for match in _REFERENCE.finditer(text))
+    return (match.group(1) for match in REFERENCE.finditer(text))
 
 
 def is_known(reference: str) -> bool:

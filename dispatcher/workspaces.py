@@ -1,0 +1,216 @@
+"""One folder per card, directly below the root, with an ownership mark beside it (dispatcher.md 21).
+
+Called by the start of a card (point S7), by the facts of a resume, and by settling (point E7). Keys are pure. A folder
+that is not provably ours is never used and never deleted: it is put into ``.quarantine``. Nothing outside the root is
+touched, and the mark is written last and retired first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+from dispatcher.refusals import Refused
+from engine.ports import IdMaker
+
+MARKS = ".marks"
+QUARANTINE = ".quarantine"
+_PART = 40
+_HASH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which card a workspace belongs to: board name and address, card id, number, title."""
+
+    board: str
+    address: str
+    card_id: str
+    number: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The ownership mark. ``generation`` grows whenever the folder is made anew, ``created_hook`` is the generation
+    for which ``after_create`` completed."""
+
+    board: str
+    card_id: str
+    store: str
+    created: str
+    generation: int = 1
+    created_hook: int = 0
+    runs: tuple[str, ...] = ()
+
+
+class Found(StrEnum):
+    """What lies at a key's place."""
+
+    NOTHING = "nothing"
+    OURS = "ours"
+    FOREIGN = "foreign"
+    """A folder, or something else, without a mark of this card and store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A prepared folder and its mark; ``quarantined`` names what had to be put aside for it."""
+
+    path: Path
+    mark: Mark
+    made: bool
+    quarantined: Path | None = None
+
+
+class Removal(StrEnum):
+    """How a cleaning ended."""
+
+    REMOVED = "removed"
+    KEPT_DIRTY = "kept_dirty"
+    QUARANTINED = "quarantined"
+    """Renamed, but not deleted: a read-only file, a mount inside, or a failure."""
+    ABSENT = "absent"
+
+
+def key_of(place: Place) -> str:
+    """``<board>-<number>-<slug>-<hash>``, at most 120 bytes, different for every card of every board."""
+    told = "\0".join((place.board, place.address, place.card_id))
+    digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+    return f"{_reduced(place.board)}-{place.number}-{_reduced(place.title)}-{digest}"
+
+
+def _reduced(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")[:_PART] or "_"
+
+
+class Workspaces:
+    """The folders below one root, for one store. ``store`` identifies it in the marks."""
+
+    def __init__(self, root: Path, store: str, ids: IdMaker) -> None:
+        self.root = root
+        self._store = store
+        self._ids = ids
+
+    def check_root(self, store_dir: Path) -> None:
+        """Refuse a root that must not be cleaned in. Raises ``Refused`` (``config_invalid``)."""
+        real = self.root.resolve()
+        forbidden = {Path("/"), Path.home().resolve(), store_dir.resolve(), *store_dir.resolve().parents}
+        if real in forbidden:
+            hint = "Name a folder of its own, such as workspaces."
+            raise Refused("config_invalid", f"workspace.root is {real}, which must not hold workspaces", hint)
+
+    def path_of(self, key: str) -> Path:
+        """The folder of a key."""
+        return self.root / key
+
+    def look(self, key: str, card_id: str) -> Found:
+        """What lies at the key's place; writes nothing."""
+        path = self.path_of(key)
+        if not os.path.lexists(path):
+            return Found.NOTHING
+        mark = self.mark(key)
+        ours = mark is not None and mark.card_id == card_id and mark.store == self._store
+        return Found.OURS if ours and path.is_dir() and not path.is_symlink() else Found.FOREIGN
+
+    def mark(self, key: str) -> Mark | None:
+        """The mark of a key; None when there is none that can be read."""
+        try:
+            data = json.loads(self._mark_file(key).read_text())
+            return Mark(**{**data, "runs": tuple(data.get("runs", ()))})
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def prepare(self, key: str, place: Place, run_id: str, now: datetime) -> Workspace:
+        """S7: verify the card's folder or make it; the mark is written last. Raises OSError when the disk refuses."""
+        found = self.look(key, place.card_id)
+        aside = self.quarantine(key) if found is Found.FOREIGN else None
+        known = self.mark(key)
+        if found is Found.OURS and known is not None:
+            mark = known if run_id in known.runs else replace(known, runs=(*known.runs, run_id))
+            if mark != known:
+                self.write_mark(key, mark)
+            return Workspace(self.path_of(key), mark, made=False)
+        self.path_of(key).mkdir(parents=True, mode=0o700)
+        generation = known.generation + 1 if known is not None and known.store == self._store else 1
+        created = now.isoformat(timespec="seconds")
+        mark = Mark(place.board, place.card_id, self._store, created, generation, 0, (run_id,))
+        self.write_mark(key, mark)
+        return Workspace(self.path_of(key), mark, made=True, quarantined=aside)
+
+    def write_mark(self, key: str, mark: Mark) -> None:
+        """Replace the mark as a whole."""
+        file = self._mark_file(key)
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = file.with_name(f"{file.name}.{self._ids.new()}")
+        with fresh.open("w", encoding="utf-8") as handle:
+            json.dump(asdict(mark), handle)
+            handle.flush()
+            os.fsync(handle.fileno())
+        fresh.replace(file)
+
+    def quarantine(self, key: str) -> Path | None:
+        """Put whatever lies at the key's place aside; its new name, None when nothing was there."""
+        path = self.path_of(key)
+        if not os.path.lexists(path):
+            return None
+        aside = self.root / QUARANTINE / f"{key}.{self._ids.new()}"
+        aside.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.rename(aside)
+        return aside
+
+    def remove(self, key: str, card_id: str, unsaved: Callable[[Path], str]) -> tuple[Removal, str]:
+        """E7: retire the mark, look for unsaved work, rename, delete. How it ended, and why a folder was kept."""
+        if self.look(key, card_id) is not Found.OURS:
+            return Removal.ABSENT, ""
+        mark = self.mark(key)
+        retired = self._retire(key)
+        why = unsaved(self.path_of(key))
+        if why and mark is not None:
+            retired.replace(self._mark_file(key))
+            return Removal.KEPT_DIRTY, why
+        registration = _worktree_registration(self.path_of(key))
+        aside = self.quarantine(key)
+        retired.unlink(missing_ok=True)
+        if aside is None:
+            return Removal.ABSENT, ""
+        return _delete(aside, registration)
+
+    def _retire(self, key: str) -> Path:
+        file = self._mark_file(key)
+        retired = file.with_suffix(".retired")
+        file.replace(retired)
+        return retired
+
+    def _mark_file(self, key: str) -> Path:
+        return self.root / MARKS / f"{key}.json"
+
+
+def _delete(aside: Path, registration: Path | None) -> tuple[Removal, str]:
+    try:
+        shutil.rmtree(aside)
+        if registration is not None:
+            shutil.rmtree(registration)
+    except OSError as error:
+        return Removal.QUARANTINED, f"{aside}: {error.strerror}"
+    return Removal.REMOVED, ""
+
+
+def _worktree_registration(path: Path) -> Path | None:
+    """The folder in which a repository remembers this very worktree; None for anything else."""
+    try:
+        text = (path / ".git").read_text().strip()
+        folder = Path(text.removeprefix("gitdir: "))
+        back = Path((folder / "gitdir").read_text().strip())
+    except OSError:
+        return None
+    ours = folder.parent.name == "worktrees" and back.parent.resolve() == path.resolve()
+    return folder if text.startswith("gitdir: ") and ours else None
