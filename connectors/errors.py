@@ -1,0 +1,172 @@
+"""The exceptions of boards and forges, one tree.
+
+ConnectorError                 anything a board refuses or cannot do
+├── BadCard                    the caller gave something unusable; nothing was made or changed
+│   ├── InvalidText            too long, empty, NUL or a lone surrogate
+│   ├── InvalidField           an undeclared field, a wrong type, a value outside the enum, a missing one
+│   ├── InvalidNotBefore       a start time without zone, or one that is no time
+│   ├── UnknownColumn          the board has no such column
+│   ├── UnknownBlocker         the blocker names no card
+│   ├── BlockerCycle           the card would wait for itself
+│   ├── InvalidColumn          a column change that cannot be made as asked
+│   └── InvalidImport          the document is no board export
+├── UnknownCard                no such card was ever stored
+├── CardDeleted                the card was deleted; its number is spent
+├── Conflict                   the card is not as the caller expected; nothing was changed
+├── ColumnInUse                a role of the configuration needs the column
+├── DamagedCard                the stored card cannot be decoded; the others can
+├── Unsupported                this kind of board cannot do that
+├── NotSent                    proof that nothing reached the forge
+├── RateLimited                the forge asks to wait; nothing was done
+├── ForgeRefused               the forge answered and said no
+└── AmbiguousEffect            a mutation whose answer was lost
+
+Each class carries ``code`` (the stable ``error.code`` of interface.md 1), and each instance ``message`` and ``hint``:
+what was found, then what to do. Which exit code and HTTP status belong to a code is ``dispatcher/refusals.py``.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+
+class ConnectorError(Exception):
+    """The board could not do what it was asked."""
+
+    code: ClassVar[str] = "connector_error"
+
+    def __init__(self, message: str = "", hint: str = "") -> None:
+        self.message = message or (type(self).__doc__ or "").split("\n", 1)[0]
+        self.hint = hint
+        super().__init__(self.message)
+
+
+class BadCard(ConnectorError):
+    """The card's values cannot be used."""
+
+    code = "bad_card"
+
+
+class InvalidText(BadCard):
+    """The text cannot be stored."""
+
+    code = "invalid_text"
+
+
+class InvalidField(BadCard):
+    """The field's value does not fit."""
+
+    code = "invalid_field"
+
+
+class InvalidNotBefore(BadCard):
+    """The start time cannot be read."""
+
+    code = "invalid_not_before"
+
+
+class UnknownColumn(BadCard):
+    """The board has no such column."""
+
+    code = "unknown_column"
+
+
+class UnknownBlocker(BadCard):
+    """The blocker is no card of this board."""
+
+    code = "unknown_blocker"
+
+
+class BlockerCycle(BadCard):
+    """The card would wait for itself."""
+
+    code = "blocker_cycle"
+
+
+class InvalidColumn(BadCard):
+    """The column cannot be changed as asked."""
+
+    code = "invalid_column"
+
+
+class InvalidImport(BadCard):
+    """The document is no board export."""
+
+    code = "invalid_import"
+
+
+class UnknownCard(ConnectorError):
+    """The card is unknown."""
+
+    code = "card_unknown"
+
+
+class CardDeleted(ConnectorError):
+    """The card was deleted."""
+
+    code = "card_deleted"
+
+
+class Conflict(ConnectorError):
+    """The card is not as expected."""
+
+    code = "card_conflict"
+
+
+class ColumnInUse(ConnectorError):
+    """A role of the configuration needs the column."""
+
+    code = "column_in_use"
+
+
+class DamagedCard(ConnectorError):
+    """The stored card cannot be read."""
+
+    code = "card_unreadable"
+
+
+class Unsupported(ConnectorError):
+    """This kind of board cannot do that."""
+
+    code = "unsupported"
+
+
+class NotSent(ConnectorError):
+    """Nothing reached the forge."""
+
+    code = "not_sent"
+
+
+class RateLimited(ConnectorError):
+    """The forge asks to wait. ``until`` is the instant (UTC) that it named, None when it named none."""
+
+    code = "rate_limited"
+
+    def __init__(self, message: str = "", hint: str = "", *, until: datetime | None = None) -> None:
+        super().__init__(message, hint)
+        self.until = until
+
+
+class ForgeRefused(ConnectorError):
+    """The forge refused. ``status`` is its HTTP status, 0 when it has none."""
+
+    code = "forge_refused"
+
+    def __init__(self, message: str = "", hint: str = "", *, status: int = 0) -> None:
+        super().__init__(message, hint)
+        self.status = status
+
+
+class AmbiguousEffect(ConnectorError):
+    """A mutation may have happened; its answer was lost. ``effect_id`` names its row."""
+
+    code = "ambiguous_effect"
+
+    def __init__(self, message: str = "", hint: str = "", *, effect_id: str = "") -> None:
+        super().__init__(message, hint)
+        self.effect_id = effect_id
+
+    def ambiguous_effect(self) -> bool:
+        """True: the engine asks this before it classifies anything else (engine.md 5.1)."""
+        return True

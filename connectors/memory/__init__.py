@@ -1,0 +1,1 @@
+"""A board in a dictionary, for tests and rehearsals; the same promises as the native one."""

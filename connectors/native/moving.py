@@ -1,0 +1,94 @@
+"""Moves between columns and places within one, each one open change with its event (dispatcher.md 17 and 29)."""
+
+from __future__ import annotations
+
+from sqlalchemy import select, update
+
+from connectors.base import Move, Moved, Place, Refused
+from connectors.card import BoardEventType, Card, Column, Mover
+from connectors.errors import BadCard, InvalidColumn
+from connectors.moves import Go, Refuse, Spot, decide_move, place_of, positions_for
+from connectors.native import schema
+from connectors.native.cards import column_values, touch
+from connectors.native.reading import column_named, columns_of, need_card
+from connectors.native.unit import Unit
+
+_TYPE = BoardEventType
+
+
+def move(unit: Unit, card_id: str, wanted: Move) -> Moved | Refused:
+    """Move a card if it is as expected; the decision is ``moves.decide_move``. Raises ``UnknownColumn`` first."""
+    connection, board = unit.connection, unit.host.board
+    columns = columns_of(connection, board)
+    to = column_named(columns, wanted.to)
+    card = need_card(connection, board, card_id)
+    present = next((column for column in columns if column.name == card.column), None)
+    decision = decide_move(card, wanted, present, to)
+    if isinstance(decision, Refuse):
+        return Refused(card, decision.why)
+    if not isinstance(decision, Go):
+        return Moved(card, changed=False)
+    values = column_values(unit, to.id, wanted.mover)
+    touch(unit, card, {**values, "position": None})
+    told = {"from": place_of(card), "to": to.name, "reason": wanted.reason, "sequence": values["column_sequence"]}
+    unit.event(_TYPE.CARD_MOVED, card.id, wanted.mover, told)
+    if decision.reopens:
+        unit.event(_TYPE.CARD_REOPENED, card.id, wanted.mover, {"column": to.name})
+    if decision.closes:
+        unit.event(_TYPE.CARD_CLOSED, card.id, wanted.mover, {"column": to.name})
+    return Moved(need_card(connection, board, card.id))
+
+
+def close(unit: Unit, card_id: str, mover: Mover, failed: str) -> Moved:
+    """Move a card to the first terminal column that is not the failed one. A closed card stays where it is."""
+    columns = columns_of(unit.connection, unit.host.board)
+    card = need_card(unit.connection, unit.host.board, card_id)
+    if card.closed:
+        return Moved(card, changed=False)
+    answer = move(unit, card_id, Move(to=closing_column(columns, failed).name, mover=mover, reason="closed"))
+    assert isinstance(answer, Moved)
+    return answer
+
+
+def closing_column(columns: tuple[Column, ...], failed: str) -> Column:
+    """Where closed cards go. Raises ``InvalidColumn`` on a board without such a column."""
+    for column in columns:
+        if column.terminal and column.name != failed and failed not in column.aliases:
+            return column
+    raise InvalidColumn("This board has no terminal column to close cards into.", "Add one: board columns add.")
+
+
+def place(unit: Unit, card_id: str, wanted: Place, mover: Mover) -> Card:
+    """Put a card right before or right behind another of its column."""
+    connection, board = unit.connection, unit.host.board
+    card = need_card(connection, board, card_id)
+    other = need_card(connection, board, wanted.before or wanted.behind)
+    if other.columns_seen != card.columns_seen or other.id == card.id:
+        raise BadCard(
+            f"Card #{other.number} is in {place_of(other)}; card #{card.number} is in {place_of(card)}.",
+            "Name another card of the same column, or move the card there first.",
+        )
+    spots = [spot for spot in _spots(unit, card.id) if spot.id != card.id]
+    index = [spot.id for spot in spots].index(other.id) + (0 if wanted.before else 1)
+    spots.insert(index, Spot(card.id, None))
+    positions = positions_for(spots, index)
+    table = schema.CARD
+    for each, position in positions.items():
+        if each != card.id:
+            connection.execute(update(table).where(table.c.id == each).values(position=position))
+    touch(unit, card, {"position": positions[card.id]})
+    told = {"position": positions[card.id], "before": wanted.before, "behind": wanted.behind}
+    unit.event(_TYPE.CARD_UPDATED, card.id, mover, {"changed": {"position": told}})
+    return need_card(connection, board, card.id)
+
+
+def _spots(unit: Unit, card_id: str) -> list[Spot]:
+    """The cards of the card's column with their positions, in the order without priorities."""
+    card = schema.CARD.c
+    here = select(card.column_id).where(card.id == card_id).scalar_subquery()
+    statement = (
+        select(card.id, card.position)
+        .where(card.board == unit.host.board, card.column_id == here)
+        .order_by(card.position.is_(None), card.position, card.created_at, card.number)
+    )
+    return [Spot(row.id, row.position) for row in unit.connection.execute(statement)]

@@ -1,0 +1,196 @@
+"""Reads of one board: columns, fields, one card, many cards, a filtered page. Core statements, no objects of an ORM.
+
+Called by ``board.py`` with a read connection, and by the modules that write with their own. A board that was never
+written to has the default columns; reading makes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from difflib import get_close_matches
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, func, select
+
+from connectors.base import AbsentKind, CardQuery, Unread
+from connectors.card import BoardEventType, Card, Column
+from connectors.errors import CardDeleted, DamagedCard, UnknownCard, UnknownColumn
+from connectors.fields import FieldSpec
+from connectors.native import schema
+from connectors.native.defaults import DEFAULT_COLUMNS
+from connectors.native.rows import UNMAPPED, Decoder, column_of, encode, field_of
+from connectors.text import same_name
+
+CHUNK = 500
+"""How many ids one statement names."""
+
+_CARD = schema.CARD.c
+
+
+def columns_of(connection: Connection, board: str) -> tuple[Column, ...]:
+    """All columns in their order."""
+    table = schema.COLUMN
+    rows = connection.execute(select(table).where(table.c.board == board).order_by(table.c.position, table.c.name))
+    return tuple(column_of(row) for row in rows) or DEFAULT_COLUMNS
+
+
+def fields_of(connection: Connection, board: str) -> tuple[FieldSpec, ...]:
+    """The declared fields in their order."""
+    table = schema.FIELD
+    rows = connection.execute(select(table).where(table.c.board == board).order_by(table.c.position, table.c.name))
+    return tuple(field_of(row) for row in rows)
+
+
+def column_named(columns: Iterable[Column], name: str) -> Column:
+    """The column of that name, or of that earlier name. Raises ``UnknownColumn`` with the nearest one."""
+    known = tuple(columns)
+    wanted = same_name(name)
+    found = next((column for column in known if same_name(column.name) == wanted), None)
+    found = found or next((column for column in known if name in column.aliases), None)
+    if found is None:
+        names = [column.name for column in known]
+        near = get_close_matches(name, names, n=1)
+        meant = f' Did you mean "{near[0]}"?' if near else ""
+        raise UnknownColumn(f'There is no column "{name}" on this board.{meant}', f"Its columns: {', '.join(names)}.")
+    return found
+
+
+def decoder_of(connection: Connection, board: str) -> Decoder:
+    """What makes cards of this board's rows."""
+    return Decoder(board, {column.id: column for column in columns_of(connection, board)})
+
+
+def find_card(connection: Connection, board: str, card_id: str) -> Card | Unread | None:
+    """One card by its full id, None when there is none."""
+    found = list(cards_where(connection, board, [_CARD.id == card_id]))
+    return found[0] if found else None
+
+
+def need_card(connection: Connection, board: str, card_id: str) -> Card:
+    """As ``find_card``. Raises ``UnknownCard``, ``CardDeleted`` or ``DamagedCard``."""
+    card = find_card(connection, board, card_id)
+    if isinstance(card, Unread):
+        raise DamagedCard(f"Card {card_id}: {card.why}.", "Repair or delete it: card delete.")
+    if card is None:
+        raise absence(connection, board, card_id)
+    return card
+
+
+def absence(connection: Connection, board: str, card_id: str) -> UnknownCard | CardDeleted:
+    """The exception for a card that is not there."""
+    if absent_kind(connection, board, card_id) is AbsentKind.GONE:
+        return CardDeleted(f"Card {card_id} was deleted.", "Its history is in: board history.")
+    return UnknownCard(f"There is no card {card_id}.", "See which there are: card list.")
+
+
+def absent_kind(connection: Connection, board: str, card_id: str) -> AbsentKind:
+    """Whether a card that is not there ever was."""
+    event = schema.EVENT.c
+    deleted = select(event.seq).where(
+        event.board == board, event.card_id == card_id, event.type == BoardEventType.CARD_DELETED.value
+    )
+    return AbsentKind.GONE if connection.execute(deleted.limit(1)).first() is not None else AbsentKind.UNKNOWN
+
+
+def cards_where(
+    connection: Connection, board: str, conditions: Collection[ColumnElement[bool]], page: CardQuery | None = None
+) -> Iterator[Card | Unread]:
+    """The cards for which all conditions hold, in the order of dispatcher.md 17, each with its blockers."""
+    mine = [_CARD.board == board, *conditions]
+    blockers = _blockers_where(connection, select(_CARD.id).where(*mine))
+    decoder = decoder_of(connection, board)
+    statement = select(schema.CARD).where(*mine).order_by(*_order())
+    if page is not None and (page.limit is not None or page.offset):
+        statement = statement.limit(-1 if page.limit is None else page.limit).offset(page.offset)
+    for row in connection.execute(statement):
+        yield decoder.card(row, blockers.get(row.id, ()))
+
+
+def cards_by_id(connection: Connection, board: str, ids: Collection[str]) -> dict[str, Card | Unread]:
+    """Those of the cards that are there."""
+    found: dict[str, Card | Unread] = {}
+    for some in chunks(ids):
+        found.update({card.id: card for card in cards_where(connection, board, [_CARD.id.in_(some)])})
+    return found
+
+
+def conditions_of(query: CardQuery, columns: tuple[Column, ...]) -> list[ColumnElement[bool]]:
+    """The query's filters as conditions. Raises ``UnknownColumn``."""
+    conditions: list[ColumnElement[bool]] = []
+    if query.columns:
+        conditions.append(_CARD.column_id.in_({column_named(columns, name).id for name in query.columns}))
+    if query.label:
+        conditions.append(func.instr(_CARD.label_keys, encode(same_name(query.label))) > 0)
+    if query.assignee:
+        conditions.append(_CARD.assignee == query.assignee)
+    if query.only is not None:
+        conditions.append(_CARD.id.in_(query.only))
+    if query.without:
+        conditions.append(_CARD.id.not_in(query.without))
+    return conditions
+
+
+def resolve_id(connection: Connection, board: str, text: str) -> str:
+    """The full id behind a number, a full id, or a unique prefix. Raises ``UnknownCard``, ``CardDeleted``."""
+    number = text.strip().removeprefix("#")
+    if number.isascii() and number.isdigit():
+        wanted = select(_CARD.id).where(_CARD.board == board, _CARD.number == int(number[:18]))
+        found = connection.execute(wanted).scalar()
+        if found is None:
+            raise UnknownCard(f"There is no card #{number} on board {board}.", "See which there are: card list.")
+        return str(found)
+    ids = connection.execute(_by_prefix(board, text)).scalars().all()
+    if text in ids or (len(ids) == 1 and text):
+        return text if text in ids else str(ids[0])
+    if len(ids) > 1:
+        raise UnknownCard(f'"{text}" is the beginning of more than one card id.', "Give more of the id, or the number.")
+    raise absence(connection, board, text)
+
+
+def links_of(connection: Connection, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """For each of the cards, the ids of the cards that it waits for."""
+    found: dict[str, tuple[str, ...]] = {}
+    for some in chunks(ids):
+        found.update(_blockers_where(connection, some))
+    return found
+
+
+def chunks(ids: Collection[str]) -> Iterator[list[str]]:
+    """The ids in pieces that fit into one statement."""
+    every = list(dict.fromkeys(ids))
+    for start in range(0, len(every), CHUNK):
+        yield every[start : start + CHUNK]
+
+
+def unmapped_condition(columns: tuple[Column, ...]) -> ColumnElement[bool]:
+    """Cards whose column the board does not have."""
+    return _CARD.column_id.not_in([column.id for column in columns]) | _CARD.column_id.startswith(UNMAPPED)
+
+
+def _blockers_where(connection: Connection, ids: Select[Any] | list[str]) -> dict[str, tuple[str, ...]]:
+    table = schema.BLOCKER.c
+    statement = select(table.card_id, table.blocker_id).where(table.card_id.in_(ids)).order_by(table.position)
+    found: dict[str, list[str]] = {}
+    for card_id, blocker in connection.execute(statement):
+        found.setdefault(card_id, []).append(blocker)
+    return {card_id: tuple(each) for card_id, each in found.items()}
+
+
+def _order() -> tuple[ColumnElement[Any], ...]:
+    return (
+        _CARD.priority.desc(),
+        _CARD.position.is_(None),
+        _CARD.position,
+        _CARD.created_at,
+        _CARD.number,
+        _CARD.id,
+    )
+
+
+def _by_prefix(board: str, text: str) -> Select[Any]:
+    return (
+        select(_CARD.id)
+        .where(_CARD.board == board, func.substr(_CARD.id, 1, len(text)) == text)
+        .order_by(func.length(_CARD.id), _CARD.id)
+        .limit(2)
+    )

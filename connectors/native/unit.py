@@ -1,0 +1,105 @@
+"""One change of one board: an open write transaction with its board, time and ids.
+
+Made by ``board.py`` for each verb and handed to the modules that write. Every event that a change reports is appended
+through it, in the transaction of that change, so ``seq`` has no gap and no event lacks its change (dispatcher.md 29).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, insert, select, update
+
+from connectors.base import Clock, IdMaker
+from connectors.card import BoardEventType, Mover
+from connectors.native import schema
+from connectors.native.database import Database
+from connectors.native.defaults import DEFAULT_COLUMNS
+from connectors.native.rows import encode
+from connectors.native.stamp import to_text
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a board works with: its name, the database, the clock, the id maker."""
+
+    board: str
+    database: Database
+    clock: Clock
+    ids: IdMaker
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The open transaction. ``now`` is one instant for the whole change."""
+
+    host: Host
+    connection: Connection
+    now: datetime
+
+    @property
+    def stamp(self) -> str:
+        """``now`` as the tables hold it."""
+        return to_text(self.now)
+
+    def sequence(self) -> int:
+        """The next store sequence."""
+        return self.host.database.next_sequence(self.connection)
+
+    def next_number(self) -> int:
+        """A card number that was never used on this board."""
+        return self._count("next_number") - 1
+
+    def event(self, kind: BoardEventType, card_id: str, mover: Mover, data: Mapping[str, object]) -> int:
+        """Append one event; answers its ``seq``."""
+        seq = self._count("event_seq")
+        values = {
+            "board": self.host.board,
+            "seq": seq,
+            "time": self.stamp,
+            "type": kind.value,
+            "card_id": card_id,
+            "mover_kind": mover.kind.value,
+            "mover_name": mover.name,
+            "mover_run": mover.run_id,
+            "data": encode(dict(data)),
+        }
+        self.connection.execute(insert(schema.EVENT).values(values))
+        return seq
+
+    def _count(self, name: str) -> int:
+        counter = schema.META.c[name]
+        statement = update(schema.META).where(schema.META.c.board == self.host.board).values({name: counter + 1})
+        return int(self.connection.execute(statement.returning(counter)).scalar_one())
+
+
+@contextmanager
+def change(host: Host) -> Iterator[Unit]:
+    """A write transaction on a board; the first one ever makes the board with its default columns."""
+    with host.database.write() as connection:
+        unit = Unit(host, connection, host.clock.now())
+        _ensure(unit)
+        yield unit
+
+
+def _ensure(unit: Unit) -> None:
+    known = select(schema.META.c.board).where(schema.META.c.board == unit.host.board)
+    if unit.connection.execute(known).first() is not None:
+        return
+    meta = {"board": unit.host.board, "next_number": 1, "event_seq": 0, "created_at": unit.stamp}
+    unit.connection.execute(insert(schema.META).values(meta))
+    for position, column in enumerate(DEFAULT_COLUMNS):
+        values = {
+            "board": unit.host.board,
+            "id": column.id,
+            "name": column.name,
+            "title": column.title,
+            "position": position,
+            "eligible": column.eligible,
+            "terminal": column.terminal,
+            "aliases": "[]",
+        }
+        unit.connection.execute(insert(schema.COLUMN).values(values))
