@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +60,82 @@ class Head:
     spent: Spent = Spent()
     parallel: Mapping[str, object] = field(default_factory=dict)
     extra: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRow:
+    """One recorded execution of a node. ``iteration_path`` names the enclosing loops, ``iteration`` the innermost."""
+
+    node_id: str
+    output: Mapping[str, object]
+    branch_path: str = ""
+    iteration_path: str = ""
+    iteration: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOutput:
+    """An output as it was read: its place among the run's outputs, its instant, and the rewind that dropped it."""
+
+    seq: int
+    row: OutputRow
+    time: datetime
+    dropped_by: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactVersion:
+    """One published version of an artifact; ``labels`` of the engine's own are ``rewound``."""
+
+    name: str
+    node_id: str
+    version: int
+    data: object
+    labels: tuple[str, ...] = ()
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchRow:
+    """Where one branch of a fan-out stands; ``state`` holds the JSON values of engine.md 3.3."""
+
+    invocation_key: str
+    branch_id: str
+    node_id: str
+    completed: bool = False
+    done: bool = False
+    state: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """A stored question; ``answers`` is None until it is answered."""
+
+    id: str
+    run_id: str
+    node_id: str
+    kind: str
+    questions: Mapping[str, object]
+    fields: tuple[Mapping[str, object], ...]
+    answers: Mapping[str, object] | None
+    asked_at: datetime
+    answered_at: datetime | None
+    retired_at: datetime | None
+    turns: tuple[object, ...] = ()
+
+
+def interaction_id(run_id: str, node_id: str, iterations: tuple[tuple[str, int], ...] = ()) -> str:
+    """The id of a question (engine.md 7.4): ``iterations`` are the enclosing loops with their counts, outermost first.
+
+    Outside loops and at iteration 0 it is ``<run>_<node>``, in one loop ``<run>_<node>_<n>``, in several an encoded
+    path. It tells questions of one node apart; the store keeps them by run and node as well.
+    """
+    base = f"{run_id}_{node_id}"
+    if not any(count for _, count in iterations):
+        return base
+    if len(iterations) == 1:
+        return f"{base}_{iterations[0][1]}"
+    return base + "_" + "-".join(f"{loop}.{count}" for loop, count in iterations)

@@ -55,6 +55,8 @@ class NewEvent:
     node_id: str = ""
     branch_id: str = ""
     data: Mapping[str, object] = field(default_factory=dict)
+    active_ms: int = 0
+    log_offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +70,5 @@ class Event:
     node_id: str
     branch_id: str
     data: Mapping[str, object]
+    active_ms: int = 0
+    log_offset: int = 0

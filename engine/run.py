@@ -6,9 +6,22 @@ Made by ``store/runs.py`` from its row; nobody edits a record, every change is a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+
+from engine.errors import InvalidId
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+def check_run_id(run_id: str) -> str:
+    """The id itself when it may become part of a path (engine.md 2.4). Raises InvalidId otherwise."""
+    if not _RUN_ID.fullmatch(run_id) or ".." in run_id:
+        rule = "use 1 to 128 letters, digits, '.', '_' or '-', starting with a letter or digit, without '..'"
+        raise InvalidId(f"{run_id[:140]!r} is not a run id", rule)
+    return run_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +119,58 @@ class RunRecord:
     last_event_at: datetime | None
     retry_after_at: datetime | None = None
     children: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of the executed program; ``main_only`` marks a main file whose parts were too large to keep."""
+
+    path: str
+    text: str
+    main_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A staged file of a run; ``path`` can be opened, ``sha256`` is in hexadecimal, ``size`` in bytes."""
+
+    name: str
+    path: str
+    filename: str
+    mime: str
+    size: int
+    sha256: str
+    origin: str = ""
+
+    def descriptor(self) -> dict[str, object]:
+        """The value that an answer or a template holds for it (engine.md 7.4)."""
+        return {
+            "path": self.path,
+            "filename": self.filename,
+            "mime": self.mime,
+            "size": self.size,
+            "sha256": self.sha256,
+            "attachment": self.name,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class EffectRecord:
+    """One remote mutation as the engine wrote it down (engine.md 5.3); ``response`` is kept once it is done."""
+
+    id: str
+    run_id: str
+    node_id: str
+    branch_path: str
+    iteration_path: str
+    attempt: int
+    connection: str
+    operation: str
+    fingerprint: str
+    marker: str
+    state: str
+    stopped_run: bool
+    response: Mapping[str, object]
+    note: str
+    created_at: datetime
+    settled_at: datetime | None

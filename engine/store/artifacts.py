@@ -1,0 +1,68 @@
+"""Published artifacts of a run, version by version, and the program that it runs.
+
+Called through ``Store.artifacts`` and ``Store.sources``. Versions are written with the boundary commit of the node that
+publishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import select
+
+from engine.checkpoint import ArtifactVersion
+from engine.run import SourceFile
+from engine.store.database import Database
+from engine.store.rows import Row
+from engine.store.tables import table
+
+_ARTIFACT = table("artifact")
+_SOURCE = table("run_source")
+
+
+class Artifacts:
+    """The verbs of ``Store.artifacts``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def versions(self, run_id: str, name: str = "") -> tuple[ArtifactVersion, ...]:
+        """All versions, of one name or of all, in the order in which they were published."""
+        query = select(_ARTIFACT).where(_ARTIFACT.c.run_id == run_id)
+        if name:
+            query = query.where(_ARTIFACT.c.name == name)
+        query = query.order_by(_ARTIFACT.c.time, _ARTIFACT.c.name, _ARTIFACT.c.node_id, _ARTIFACT.c.version)
+        with self._database.read() as connection:
+            return tuple(_read(row) for row in connection.execute(query).mappings())
+
+    def latest(self, run_id: str) -> dict[str, ArtifactVersion]:
+        """The version published last under each name."""
+        return {version.name: version for version in self.versions(run_id)}
+
+
+class Sources:
+    """The verbs of ``Store.sources``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of(self, run_id: str) -> tuple[SourceFile, ...]:
+        """The files of the executed program, main first; ``main_only`` when its parts were too large to keep."""
+        query = select(_SOURCE).where(_SOURCE.c.run_id == run_id).order_by(_SOURCE.c.position)
+        with self._database.read() as connection:
+            found = connection.execute(query).mappings().all()
+        rows = [Row("run_source", f"{run_id}/{place}", values) for place, values in enumerate(found)]
+        return tuple(SourceFile(row.text("path"), row.text("source"), row.truth("main_only")) for row in rows)
+
+
+def _read(values: Mapping[Any, Any]) -> ArtifactVersion:
+    row = Row("artifact", f"{values['run_id']}/{values['name']}/{values['version']}", values)
+    return ArtifactVersion(
+        name=row.text("name"),
+        node_id=row.text("node_id"),
+        version=row.integer("version"),
+        data=row.json("data"),
+        labels=row.items("labels"),
+        digest=row.text("digest"),
+    )

@@ -1,0 +1,86 @@
+"""Column types of the store: UTC instants and JSON values, as text that stays readable in any tool.
+
+Called by ``tables.py`` and ``prepared.py``. Reading never raises here: a value that cannot be decoded becomes an
+``Undecodable``, so that one bad row harms nobody but its own reader (``rows.py`` raises, with table, id and column).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+
+from sqlalchemy import String, Text
+from sqlalchemy.engine.interfaces import Dialect
+from sqlalchemy.types import TypeDecorator
+
+
+@dataclass(frozen=True, slots=True)
+class Undecodable:
+    """What stands in for a stored value that is no instant, or no JSON."""
+
+    reason: str
+
+
+def instant_text(value: datetime) -> str:
+    """The stored form: UTC, microseconds, one width, so that texts sort as instants do. Refuses a naive value."""
+    if value.tzinfo is None:
+        raise ValueError("a naive datetime cannot be stored")
+    return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def json_text(value: object) -> str:
+    """The stored form: compact, integers and floats apart. Raises ValueError for NaN and infinities."""
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def read_json(text: object) -> Any:
+    """The value of a stored text, or an ``Undecodable``."""
+    try:
+        return json.loads(text, parse_constant=_refuse)  # type: ignore[arg-type]
+    except (ValueError, TypeError, RecursionError) as error:
+        return Undecodable(str(error))
+
+
+def read_instant(text: object) -> datetime | Undecodable:
+    """The instant of a stored text, aware and UTC, or an ``Undecodable``."""
+    try:
+        found = datetime.fromisoformat(text)  # type: ignore[arg-type]
+    except (ValueError, TypeError) as error:
+        return Undecodable(str(error))
+    return found.astimezone(UTC) if found.tzinfo else Undecodable("an instant without its offset")
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """An instant."""
+
+    impl = String(27)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:
+        """As ``instant_text``."""
+        return None if value is None else instant_text(value)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> Any:
+        """As ``read_instant``."""
+        return None if value is None else read_instant(value)
+
+
+class Json(TypeDecorator[Any]):
+    """A JSON value; SQL's null is Python's None."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any | None, dialect: Dialect) -> str | None:
+        """As ``json_text``."""
+        return None if value is None else json_text(value)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> Any:
+        """As ``read_json``."""
+        return None if value is None else read_json(value)

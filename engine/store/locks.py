@@ -1,0 +1,175 @@
+"""File locks: the run lock whose holder is the run's owner, and the lock of a single instance (engine.md 12.1, 12.2).
+
+Called by the runtime for a whole attempt, by reconcile, and by the dispatcher for its own folder. A lock is ``flock``
+on an open file: processes that inherit the descriptor hold it too, until somebody unlocks it explicitly. A free lock
+proves nothing on a network file system; ``network_file_system`` tells where that is.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from engine.errors import StoreFull, StoreUnreachable
+from engine.run import Owner, check_run_id
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+_BUSY = frozenset({errno.EAGAIN, errno.EACCES})
+_LOOK_AGAIN = 0.002
+_PROBES = 3
+_NETWORK = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "9p", "fuse.sshfs", "fuse.glusterfs"}
+)
+
+
+class FileLock:
+    """An exclusive lock on a file whose content tells people who holds it. The lock is the authority, not the text."""
+
+    def __init__(self, path: Path, content: Mapping[str, object]) -> None:
+        self.path = path
+        self._content = content
+        self._descriptor = -1
+
+    def acquire(self, patience: float = 0.0) -> bool:
+        """Take the lock; False when somebody holds it for longer than ``patience`` seconds.
+
+        Raises StoreFull or StoreUnreachable when the file cannot be made.
+        """
+        waiting = threading.Event()
+        attempts = max(_PROBES, int(patience / 0.02))
+        for attempt in range(attempts):
+            if self._try():
+                return True
+            if attempt < attempts - 1:
+                waiting.wait(_LOOK_AGAIN if attempt < _PROBES else 0.02)
+        return False
+
+    def _try(self) -> bool:
+        """One look. A file that was replaced between opening and locking it is not the lock: open it again."""
+        while True:
+            descriptor = self._opened()
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(descriptor)
+                if error.errno in _BUSY:
+                    return False
+                message = f"{self.path} cannot be locked: {error.strerror}"
+                raise StoreUnreachable(message, "keep the store on a local file system") from error
+            if self._is_file(descriptor):
+                self._descriptor = descriptor
+                self._sign()
+                return True
+            os.close(descriptor)
+
+    def release(self) -> None:
+        """Unlock for every holder, a child that stayed in the background included. Harmless when not held."""
+        if self._descriptor >= 0:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def fileno(self) -> int:
+        """The descriptor that children inherit; -1 when the lock is not held."""
+        return self._descriptor
+
+    @property
+    def taken(self) -> bool:
+        """Whether this object holds the lock."""
+        return self._descriptor >= 0
+
+    def still_ours(self) -> bool:
+        """Whether the locked file is still the one at the path: False when it was removed or replaced."""
+        return self.taken and self._is_file(self._descriptor)
+
+    def held(self) -> bool:
+        """Whether anybody holds it. Takes it for a moment with a shared lock; makes no file."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise StoreUnreachable(f"{self.path} cannot be read: {error.strerror}") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _BUSY:
+                return True
+            raise StoreUnreachable(f"{self.path} cannot be locked: {error.strerror}") from error
+        finally:
+            os.close(descriptor)
+        return False
+
+    def holder(self) -> dict[str, object]:
+        """What the last holder wrote about itself, empty when there is nothing readable."""
+        try:
+            found = json.loads(self.path.read_text())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def holder_text(self) -> str:
+        """The holder in words: ``process 4711 on host x``."""
+        holder = self.holder()
+        return f"process {holder.get('pid', 'unknown')}" + (f" on {holder['host']}" if holder.get("host") else "")
+
+    def _opened(self) -> int:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            kind = StoreFull if error.errno in _FULL else StoreUnreachable
+            raise kind(f"the lock file {self.path} cannot be made: {error.strerror}") from error
+
+    def _is_file(self, descriptor: int) -> bool:
+        try:
+            there = self.path.stat()
+        except OSError:
+            return False
+        ours = os.fstat(descriptor)
+        return (ours.st_dev, ours.st_ino) == (there.st_dev, there.st_ino)
+
+    def _sign(self) -> None:
+        """Write who holds it; a full disk leaves the lock unsigned, which harms nobody."""
+        text = json.dumps({"pid": os.getpid(), **self._content}).encode()
+        try:
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, text, 0)
+        except OSError:
+            return
+
+
+class RunLock(FileLock):
+    """The lock of one run, ``runs/<id>/.lock``: whoever holds it owns the run (engine.md 12.1)."""
+
+    def __init__(self, root: Path, run_id: str, owner: Owner | None = None) -> None:
+        self.run_id = check_run_id(run_id)
+        super().__init__(root / "runs" / run_id / ".lock", asdict(owner) if owner else {})
+
+
+def held(root: Path, run_id: str) -> bool:
+    """Whether somebody holds the lock of the run, a thread of this process included."""
+    return RunLock(root, run_id).held()
+
+
+def network_file_system(path: Path) -> str:
+    """The type of the network file system that ``path`` lies on, empty for a local one or where it cannot be told."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    best, found = "", ""
+    where = str(path.absolute())
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        mount = before.split()[4]
+        inside = mount == "/" or where == mount or where.startswith(mount + "/")
+        if inside and len(mount) >= len(best):
+            best, found = mount, after.split()[0]
+    return found if found in _NETWORK else ""

@@ -1,0 +1,48 @@
+"""Deleting a run: its rows go, a tombstone stays, then its folder goes (engine.md 1.6).
+
+Called by ``runs.py``. What is not the run's own stays: the day's spend, and whatever other rooms remember about it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import bindparam, delete
+
+from engine.errors import WrongStatus
+from engine.states import can_be_deleted
+from engine.store.prepared import Prepared, inserting
+from engine.store.run_reads import READ_RUN, READ_TOMBSTONE, absent
+from engine.store.tables import TABLES, table
+
+_KEPT = frozenset({"run", "tombstone", "spend_day"})
+_OWNED = tuple(
+    Prepared(delete(one).where(one.c.run_id == bindparam("the_run")))
+    for name, one in TABLES.items()
+    if "run_id" in one.c and name not in _KEPT
+)
+_RUN = table("run")
+_DROP_RUN = Prepared(delete(_RUN).where(_RUN.c.id == bindparam("the_run")))
+_BURY = inserting(table("tombstone"))
+
+
+def remove_rows(cursor: sqlite3.Cursor, run_id: str, at: datetime) -> None:
+    """Replace the run by its tombstone. Raises RunUnknown, RunDeleted, WrongStatus."""
+    key = {"the_run": run_id}
+    found = READ_RUN.one(cursor, key)
+    if found is None:
+        raise absent(run_id, deleted=READ_TOMBSTONE.one(cursor, key) is not None)
+    if not can_be_deleted(str(found["status"])):
+        message = f"run {run_id} is {found['status']} and cannot be deleted"
+        raise WrongStatus(message, "cancel it first, or wait until it has ended")
+    for statement in (*_OWNED, _DROP_RUN):
+        statement.run(cursor, key)
+    _BURY.run(cursor, {"run_id": run_id, "deleted_at": at})
+
+
+def remove_files(root: Path, run_id: str) -> None:
+    """Remove the run's folder, lock file included; what cannot be removed stays without harm."""
+    shutil.rmtree(root / "runs" / run_id, ignore_errors=True)

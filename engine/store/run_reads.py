@@ -1,0 +1,135 @@
+"""Reading runs: one, many, the running ones, the outcomes since a point. Reading never writes.
+
+The base of ``runs.py``. A run that is not there is *deleted* or *unknown*; neither is ever concluded from a store that
+cannot be reached, which raises StoreUnreachable (engine.md 1.6, 2.3).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import RowMapping, Select, bindparam, select, text
+
+from engine.errors import EngineError, RecordUnreadable, RunDeleted, RunUnknown
+from engine.run import RunRecord, check_run_id
+from engine.states import RunStatus
+from engine.store.changes import Listing, RunFilter, Stop, UnreadableRun
+from engine.store.database import Database
+from engine.store.prepared import PreparedRead
+from engine.store.records import read_run
+from engine.store.tables import OPEN, table
+
+_RUN = table("run")
+_TOMBSTONE = table("tombstone")
+_CHUNK = 500
+
+READ_RUN = PreparedRead(_RUN.c, _RUN.c.id == bindparam("the_run"))
+READ_TOMBSTONE = PreparedRead([_TOMBSTONE.c.run_id], _TOMBSTONE.c.run_id == bindparam("the_run"))
+_STOP = select(_RUN.c.status, _RUN.c.stop_request, _RUN.c.stop_reason, _RUN.c.epoch)
+_RUNNING = select(_RUN).where(text(OPEN), _RUN.c.status == RunStatus.RUNNING).order_by(_RUN.c.claimed_at)
+
+
+def absent(run_id: str, *, deleted: bool) -> EngineError:
+    """Why a run is not there."""
+    if deleted:
+        return RunDeleted(f"run {run_id} was deleted", "its id is not used again; launch a new run")
+    return RunUnknown(f"run {run_id} is unknown", "list the runs with: pointsman inspect")
+
+
+def absent_here(cursor: sqlite3.Cursor, run_id: str) -> EngineError:
+    """As ``absent``, looked up inside a write."""
+    return absent(run_id, deleted=READ_TOMBSTONE.one(cursor, {"the_run": run_id}) is not None)
+
+
+class RunReads:
+    """The reading verbs of ``Store.runs``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, run_id: str) -> RunRecord:
+        """One run. Raises InvalidId, RunUnknown, RunDeleted, RecordUnreadable, StoreUnreachable."""
+        found = self._one(select(_RUN).where(_RUN.c.id == check_run_id(run_id)), run_id)
+        return read_run(found)
+
+    def stop_request(self, run_id: str) -> Stop:
+        """Status and stop request: the cheap look of an owner at its row. Raises as ``get``."""
+        found = self._one(_STOP.where(_RUN.c.id == run_id), run_id)
+        return Stop(found["status"], found["stop_request"], found["stop_reason"], found["epoch"])
+
+    def status_of(self, run_ids: Iterable[str]) -> dict[str, str]:
+        """The statuses of those runs that exist."""
+        statuses: dict[str, str] = {}
+        with self._database.read() as connection:
+            for part in _chunks(run_ids):
+                rows = connection.execute(select(_RUN.c.id, _RUN.c.status).where(_RUN.c.id.in_(part)))
+                statuses.update((run_id, status) for run_id, status in rows)
+        return statuses
+
+    def get_many(self, run_ids: Iterable[str]) -> Listing:
+        """Those of the runs that exist, in no order; unreadable ones are named."""
+        found: list[RowMapping] = []
+        with self._database.read() as connection:
+            for part in _chunks(run_ids):
+                found.extend(connection.execute(select(_RUN).where(_RUN.c.id.in_(part))).mappings())
+        return _listing(found)
+
+    def deleted_among(self, run_ids: Iterable[str]) -> frozenset[str]:
+        """Those of the ids whose run was deleted."""
+        gone: set[str] = set()
+        with self._database.read() as connection:
+            for part in _chunks(run_ids):
+                query = select(_TOMBSTONE.c.run_id).where(_TOMBSTONE.c.run_id.in_(part))
+                gone.update(connection.execute(query).scalars())
+        return frozenset(gone)
+
+    def list(self, wanted: RunFilter = RunFilter()) -> Listing:
+        """Runs, newest first."""
+        query = select(_RUN).order_by(_RUN.c.created_at.desc(), _RUN.c.id.desc())
+        if wanted.statuses:
+            query = query.where(_RUN.c.status.in_(wanted.statuses))
+        if wanted.workflow:
+            query = query.where(_RUN.c.workflow == wanted.workflow)
+        if wanted.parent_id:
+            query = query.where(_RUN.c.parent_id == wanted.parent_id)
+        return self._many(query.limit(wanted.limit) if wanted.limit else query)
+
+    def running(self) -> Listing:
+        """The runs in status running, the longest claimed first; its cost does not depend on how many have ended."""
+        return self._many(_RUNNING)
+
+    def outcomes_after(self, sequence: int, limit: int = 0) -> Listing:
+        """Runs whose newest outcome or pause took a store sequence above ``sequence``, in that order."""
+        query = select(_RUN).where(_RUN.c.outcome_sequence > sequence, text("outcome_sequence > 0"))
+        query = query.order_by(_RUN.c.outcome_sequence)
+        return self._many(query.limit(limit) if limit else query)
+
+    def _many(self, query: Select[Any]) -> Listing:
+        with self._database.read() as connection:
+            return _listing(connection.execute(query).mappings())
+
+    def _one(self, query: Select[Any], run_id: str) -> RowMapping:
+        with self._database.read() as connection:
+            found = connection.execute(query).mappings().first()
+            if found is None:
+                gone = connection.execute(select(_TOMBSTONE).where(_TOMBSTONE.c.run_id == run_id)).first()
+                raise absent(run_id, deleted=gone is not None)
+        return found
+
+
+def _listing(rows: Iterable[RowMapping]) -> Listing:
+    records: list[RunRecord] = []
+    unreadable: list[UnreadableRun] = []
+    for row in rows:
+        try:
+            records.append(read_run(row))
+        except RecordUnreadable as error:
+            unreadable.append(UnreadableRun(str(row["id"]), error.message))
+    return Listing(tuple(records), tuple(unreadable))
+
+
+def _chunks(run_ids: Iterable[str]) -> Iterable[Sequence[str]]:
+    every = tuple(dict.fromkeys(run_ids))
+    return (every[start : start + _CHUNK] for start in range(0, len(every), _CHUNK))
