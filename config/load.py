@@ -42,7 +42,7 @@ def load(path: Path, environment: Mapping[str, str]) -> Settings:
     Raises ``ConfigError``: ``config_missing`` when it cannot be read, ``config_invalid`` with every problem in it,
     ``invalid_setting`` for a ``POINTSMAN_*`` variable with a bad value.
     """
-    shown = str(path)
+    shown = _shown(path)
     document = read_document(path, shown)
     filled = _Filling(document, environment)
     data = filled.mapping(document.data, ())
@@ -65,12 +65,18 @@ def load(path: Path, environment: Mapping[str, str]) -> Settings:
     return settings.located(origin)
 
 
+def _shown(path: Path) -> str:
+    """``path`` as a person here would write it."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
 def load_complete(path: Path, environment: Mapping[str, str]) -> Settings:
     """As ``load``, and every bot that a board or a route names must exist (dispatcher.md 20)."""
     settings = load(path, environment)
     missing = [*missing_bots(settings)]
     if missing:
-        raise ConfigError("config_invalid", _placed(missing, read_document(path, str(path)), str(path)))
+        raise ConfigError("config_invalid", _placed(missing, read_document(path, _shown(path)), _shown(path)))
     return settings
 
 

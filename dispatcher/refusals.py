@@ -52,6 +52,9 @@ class Meaning:
 FAILED = Meaning(1, 500)
 _INPUT = Meaning(2, 422)
 _FORBIDDEN = Meaning(5, 409)
+_UNKNOWN = Meaning(1, 404)
+_GONE = Meaning(1, 410)
+_FORGE = Meaning(1, 502)
 _UNAVAILABLE = Meaning(1, 503)
 
 REFUSALS: Mapping[str, Meaning] = MappingProxyType(
@@ -68,9 +71,21 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "source_invalid": _INPUT,
         "config_missing": _INPUT,
         "config_invalid": _INPUT,
+        "bad_card": _INPUT,
+        "invalid_text": _INPUT,
+        "invalid_field": _INPUT,
+        "invalid_not_before": _INPUT,
+        "unknown_column": _INPUT,
+        "unknown_blocker": _INPUT,
+        "blocker_cycle": _INPUT,
+        "invalid_column": _INPUT,
+        "invalid_import": _INPUT,
+        "unsupported": _INPUT,
         # unknown or gone
-        "not_found": Meaning(1, 404),
-        "deleted": Meaning(1, 410),
+        "not_found": _UNKNOWN,
+        "card_unknown": _UNKNOWN,
+        "deleted": _GONE,
+        "card_deleted": _GONE,
         # the state forbids it
         "refused": _FORBIDDEN,
         "wrong_status": _FORBIDDEN,
@@ -84,6 +99,9 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "ownership_lost": _FORBIDDEN,
         "stop_requested": _FORBIDDEN,
         "instance_held": _FORBIDDEN,
+        "card_conflict": _FORBIDDEN,
+        "column_in_use": _FORBIDDEN,
+        "ambiguous_effect": _FORBIDDEN,
         # who asks
         "unauthorized": Meaning(1, 401),
         "forbidden": Meaning(1, 403),
@@ -98,7 +116,12 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "store_unreachable": _UNAVAILABLE,
         "schema_newer": FAILED,
         "record_unreadable": FAILED,
+        "card_unreadable": FAILED,
         "port_in_use": FAILED,
+        "connector_error": _FORGE,
+        "not_sent": _FORGE,
+        "forge_refused": _FORGE,
+        "rate_limited": _UNAVAILABLE,
     }
 )
 """error.code -> meaning. A test proves that it knows the code of every exception class of ours."""

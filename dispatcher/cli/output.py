@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TextIO
 
 _STANDARD_DESCRIPTORS = (0, 1, 2)
@@ -63,7 +63,7 @@ def ensure_streams() -> None:
 
 
 def _discard() -> TextIO:
-    return open(os.devnull, "w", encoding="utf-8")  # lives as long as the process
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 class Output:

@@ -78,7 +78,7 @@ class Session:
 
     def use_config(self, path: Path) -> None:
         """Take ``path`` as if ``--config`` had named it (``dispatch CONFIG``, ``doctor CONFIG``)."""
-        self.given_config = path
+        self.given_config = self.folder / path
         self._settings = None
 
     def settings(self) -> Settings:

@@ -18,6 +18,7 @@ import click
 
 from config.environment import process_environment
 from config.problems import ConfigError, nearest
+from connectors.errors import ConnectorError
 from dispatcher import __version__
 from dispatcher.cli.main import VERBS, Verb
 from dispatcher.cli.output import Output
@@ -28,7 +29,7 @@ from engine.errors import EngineError
 PROGRAM = "pointsman"
 EXIT_CANCELLED = 130
 LEVELS = ("debug", "info", "warning", "error")
-REFUSAL_TYPES = (EngineError, ConfigError, Refused)
+REFUSAL_TYPES = (EngineError, ConnectorError, ConfigError, Refused)
 
 _Setter = Callable[[Session, Any], None]
 
