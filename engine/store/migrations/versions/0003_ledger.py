@@ -190,11 +190,3 @@ def upgrade() -> None:
         sqlite_where=sa.text("closed = 0"),
         postgresql_where=sa.text("closed = false"),
     )
-    op.create_table(
-        "spend",
-        sa.Column("day", sa.String(), nullable=False),
-        sa.Column("run_id", sa.String(), nullable=False),
-        sa.Column("at_start", sa.Float(), nullable=False),
-        sa.Column("cumulative", sa.Float(), nullable=False),
-        sa.PrimaryKeyConstraint("day", "run_id"),
-    )
