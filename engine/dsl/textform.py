@@ -16,6 +16,7 @@ from typing import Any
 
 MAX_JSON_DEPTH = 256
 MAX_VALUE_SIZE = 16 * 1024 * 1024
+NODE_SIZE = 8
 FALSE_WORDS = frozenset({"", "false", "no", "0"})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -132,21 +133,22 @@ _TYPE_NAMES = {
 
 
 def measure(value: Any) -> None:
-    """Raise ``TooLarge`` when a value nests deeper than 256 levels or its text would pass 16 MiB.
+    """Raise ``TooLarge`` when a value nests deeper than 256 levels or would take more than about 16 MiB.
 
-    Expressions share parts of lists, so a small value in memory may be a boundless one as text.
+    Expressions share parts of lists, so a small value in memory may be a boundless one as text. Eight bytes stand for
+    each number, list and map.
     """
     size = 0
     todo: list[tuple[Any, int]] = [(value, 1)]
     while todo:
         item, depth = todo.pop()
-        size += len(item) + 1 if type(item) is str else 1
+        size += NODE_SIZE + (len(item) if type(item) is str else 0)
         if size > MAX_VALUE_SIZE:
             raise TooLarge("the value is larger than 16 MiB")
         if type(item) is list or type(item) is dict:
             if depth > MAX_JSON_DEPTH:
                 raise TooLarge(f"the value is nested deeper than {MAX_JSON_DEPTH} levels")
-            if size + len(item) > MAX_VALUE_SIZE:
+            if size + NODE_SIZE * len(item) > MAX_VALUE_SIZE:
                 raise TooLarge("the value is larger than 16 MiB")
             todo.extend((part, depth + 1) for part in _parts(item))
 
@@ -192,11 +194,9 @@ def _finite(text: str) -> float:
 
 def _depth_over(value: Any, limit: int) -> bool:
     level = [value]
-    for _ in range(limit + 1):
+    for _ in range(limit):
         level = [part for item in level for part in _parts(item)]
-        if not level:
-            return False
-    return True
+    return any(isinstance(part, list | dict) for part in level)
 
 
 def _parts(value: Any) -> Iterable[Any]:
