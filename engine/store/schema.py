@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from engine.errors import SchemaNewer, StoreBusy
 from engine.store import sqlite
 from engine.store.locks import FileLock
+from engine.store.migrations import snapshot
 
 if TYPE_CHECKING:
     from engine.store.database import Database
@@ -58,9 +59,22 @@ def bring_up(database: Database, path: Path, patience: float) -> None:
 def _migrate(database: Database) -> None:
     with database.exclusive() as raw:
         sqlite.use_wal(raw)
-        if is_current(raw):
+        if is_current(raw) or _made_at_once(raw):
             return
     from engine.store.migrations import upgrade
 
     with database.write() as connection:
         upgrade.to_head(connection)
+
+
+def _made_at_once(raw: sqlite3.Connection) -> bool:
+    """Make the tables of an empty store from the snapshot, all or none; False with tables there, or no snapshot."""
+    script = snapshot.script()
+    if not script or raw.execute("SELECT 1 FROM sqlite_master").fetchone():
+        return False
+    try:
+        raw.executescript(script)
+    finally:
+        if raw.in_transaction:
+            raw.rollback()
+    return True
