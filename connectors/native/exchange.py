@@ -157,6 +157,11 @@ def _values(one: _Imported) -> dict[str, object]:
 
 def _insert(unit: Unit, one: _Imported, column_id: str, mover: Mover) -> int:
     table = schema.CARD
+    taken = unit.connection.execute(select(table.c.board).where(table.c.id == one.id)).scalar()
+    if taken is not None:
+        raise InvalidImport(
+            f"Card {one.id} is on board {taken} of this store.", "Import it there, or into another store."
+        )
     number = _free_number(unit, one.number)
     values = {
         "id": one.id,

@@ -1,0 +1,94 @@
+"""What the verbs of cards and boards share: the board they mean, who acts, and reading without making a store."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from connectors.card import Card, Mover, MoverKind
+from dispatcher.refusals import Refused
+
+if TYPE_CHECKING:
+    from connectors.native.board import NativeBoard
+    from dispatcher.cli.session import Session
+    from dispatcher.documents import Document
+
+RUN_ID = "POINTSMAN_RUN_ID"
+"""Set for tools and hooks of a run; whoever has it acts as that run's bot (dispatcher.md 29)."""
+
+
+def mover_of(session: Session) -> Mover:
+    """Who acts: the run that called us, else a person."""
+    run_id = session.environment.get(RUN_ID, "")
+    if run_id:
+        return Mover(MoverKind.BOT, session.environment.get("POINTSMAN_NODE_ID", ""), run_id)
+    return Mover(MoverKind.PERSON, session.environment.get("USER", ""))
+
+
+def board_of(session: Session, name: str = "") -> NativeBoard:
+    """The board of that name, else the first native one. Raises ``Refused`` when there is none."""
+    from connectors.native.board import NativeBoard
+
+    board_name = name or _first_native(session)
+    board = session.wiring().boards.get(board_name)
+    if not isinstance(board, NativeBoard):
+        natives = ", ".join(each.name for each in session.settings().boards if each.kind == "native")
+        raise Refused("usage", f'"{board_name}" is no native board.', f"Native boards here: {natives or 'none'}.")
+    return board
+
+
+def _first_native(session: Session) -> str:
+    for each in session.settings().boards:
+        if each.kind == "native":
+            return each.name
+    raise Refused(
+        "usage",
+        "The configuration has no native board.",
+        "Add one, or change the cards on their forge: they live there.",
+    )
+
+
+def need_card(board: NativeBoard, text: str) -> Card:
+    """The card that a person names. Raises ``UnknownCard``, ``CardDeleted``, ``DamagedCard``."""
+    card = board.get(board.resolve(text))
+    if not isinstance(card, Card):
+        raise Refused("card_unknown", f"Card {text} has just been deleted.", "See which there are: card list.")
+    return card
+
+
+def documents_of(session: Session, cards: Sequence[Card]) -> list[Document]:
+    """The cards' documents."""
+    from dispatcher import card_reading
+
+    wiring = session.wiring()
+    return card_reading.documents_of(cards, wiring.ledger, wiring.store.runs)
+
+
+def whole_document(session: Session, board: NativeBoard, card: Card) -> Document:
+    """A card's document with its comments."""
+    from dispatcher import card_reading
+
+    wiring = session.wiring()
+    return card_reading.whole_document(board, card, wiring.ledger, wiring.store.runs)
+
+
+def pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    """``K=V`` options as a mapping; the last of one name counts. Raises ``Refused``."""
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not name:
+            raise Refused("usage", f'"{each}" is no pair of name and value.', f"Write {option} NAME=VALUE.")
+        found[name] = value
+    return found
+
+
+def text_or_stdin(text: str) -> str:
+    """The text, or what stands on stdin when it is a dash. Raises ``Refused`` when that is no UTF-8."""
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Refused("bad_input", f"The text on stdin is no UTF-8: {error.reason}.", "Send UTF-8.") from error

@@ -1,0 +1,315 @@
+"""``pointsman card ...``: make, list, show, move and change cards of a native board (interface.md 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dispatcher.cli.board_access import (
+    board_of,
+    documents_of,
+    mover_of,
+    need_card,
+    pairs,
+    text_or_stdin,
+    whole_document,
+)
+from dispatcher.cli.session import Session
+from dispatcher.refusals import Refused
+
+if TYPE_CHECKING:
+    from connectors.base import Move
+    from connectors.card import Card
+    from connectors.native.board import NativeBoard
+
+CLEARABLE = ("labels", "blockers", "fields", "bot-args", "not-before")
+
+
+@click.group(help="Create, list, show, move and change cards.")
+@click.option("--board", "board_name", default="", metavar="NAME", help="which board; default: the first native one")
+@click.pass_context
+def command(context: click.Context, board_name: str) -> None:
+    """The group; it only notes the board."""
+    context.meta["pointsman.board"] = board_name
+
+
+def _board(session: Session) -> NativeBoard:
+    return board_of(session, click.get_current_context().meta.get("pointsman.board", ""))
+
+
+def _content_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that ``create`` and ``update`` share."""
+    options = (
+        click.option("--body", metavar="TEXT|-", help="the text; - reads stdin"),
+        click.option("--column", metavar="NAME", help="the column; default when creating: the first"),
+        click.option(
+            "--label", "labels", multiple=True, metavar="LABEL", help="may be repeated; update: the whole set"
+        ),
+        click.option("--priority", type=int, metavar="N", help="larger is more urgent; default 0"),
+        click.option("--assignee", metavar="NAME"),
+        click.option("--blocker", "blockers", multiple=True, metavar="ID", help="a card that must be done first"),
+        click.option("--field", "fields", multiple=True, metavar="K=V"),
+        click.option("--bot", metavar="NAME", help="the bot that works on the card, before any route"),
+        click.option("--bot-arg", "bot_args", multiple=True, metavar="K=V", help="a value for the bot"),
+        click.option("--not-before", metavar="WHEN", help='"2027-03-28 02:30 Europe/Berlin", or RFC 3339'),
+        click.option("--url", metavar="URL"),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@command.command("create", help="Make a card.")
+@click.option("--title", required=True, metavar="TEXT")
+@_content_options
+@click.pass_obj
+def create(session: Session, /, title: str, **given: Any) -> None:
+    """Make a card from the options."""
+    from connectors.drafts import CardDraft
+
+    draft = CardDraft(
+        title=title,
+        body=text_or_stdin(given["body"] or ""),
+        column=given["column"] or "",
+        labels=given["labels"],
+        priority=given["priority"] or 0,
+        assignee=given["assignee"] or "",
+        blockers=given["blockers"],
+        fields=pairs(given["fields"], "--field"),
+        bot=given["bot"] or "",
+        bot_args=pairs(given["bot_args"], "--bot-arg"),
+        not_before=given["not_before"] or "",
+        url=given["url"] or "",
+    )
+    card = _board(session).create(draft, mover_of(session))
+    _tell(session, card, f"Made card #{card.number} in {card.column}: {card.title}")
+
+
+@command.command("update", help="Change a card; what is not named stays.")
+@click.argument("card_id", metavar="ID")
+@click.option("--title", metavar="TEXT")
+@click.option("--clear", multiple=True, type=click.Choice(CLEARABLE), help="empty it; may be repeated")
+@_content_options
+@click.pass_obj
+def update(session: Session, /, card_id: str, **given: Any) -> None:
+    """Change what the options name; ``--column`` moves the card afterwards."""
+    from connectors.base import Move
+    from connectors.drafts import CardPatch
+
+    board = _board(session)
+    card = need_card(board, card_id)
+    clear = given["clear"]
+    patch = CardPatch(
+        title=given["title"],
+        body=None if given["body"] is None else text_or_stdin(given["body"]),
+        labels=given["labels"] if given["labels"] or "labels" in clear else None,
+        priority=given["priority"],
+        assignee=given["assignee"],
+        blockers=given["blockers"] if given["blockers"] or "blockers" in clear else None,
+        fields=_merged(card.fields, pairs(given["fields"], "--field"), "fields" in clear),
+        bot=given["bot"],
+        bot_args=_merged(card.bot_args, pairs(given["bot_args"], "--bot-arg"), "bot-args" in clear),
+        not_before="" if "not-before" in clear else given["not_before"],
+        url=given["url"],
+        version=card.version,
+    )
+    if given["column"]:
+        _check_column(board, given["column"])
+    card = board.update(card.id, patch, mover_of(session))
+    if given["column"]:
+        card = _move(board, card, Move(given["column"], mover_of(session), version=card.version))
+    _tell(session, card, f"Changed card #{card.number}.")
+
+
+@command.command("list", help="List cards, the most urgent first.")
+@click.option("--column", "columns", multiple=True, metavar="NAME", help="may be repeated")
+@click.option("--label", default="", metavar="LABEL")
+@click.option("--assignee", default="", metavar="NAME")
+@click.option("--claimed/--unclaimed", default=None, help="only cards that are, or are not, worked on")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="at most so many")
+@click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="after skipping so many")
+@click.pass_obj
+def list_(session: Session, /, columns: tuple[str, ...], claimed: bool | None, **given: Any) -> None:
+    """List the cards that pass all filters; a store that does not exist has none and is not made."""
+    if not session.store_exists():
+        _show_list(session, [], [])
+        return
+    from connectors.base import CardQuery
+    from dispatcher.documents import unread_document
+
+    board = _board(session)
+    claims = frozenset() if claimed is None else _claimed(session, board.name)
+    listing = board.query(
+        CardQuery(
+            columns, only=claims if claimed else None, without=claims if claimed is False else frozenset(), **given
+        )
+    )
+    _show_list(session, documents_of(session, listing.cards), [unread_document(each) for each in listing.unread])
+
+
+def _show_list(session: Session, documents: list[dict[str, object]], unread: list[dict[str, object]]) -> None:
+    from dispatcher.cli.card_text import cards_table
+
+    if session.json:
+        session.emit({"cards": documents, **({"unread": unread} if unread else {})})
+    else:
+        session.say(cards_table(documents, session.output.out))
+    for each in unread:
+        session.warn(f"Card {each['id']} (#{each['number']}): {each['error']}. The others are shown.")
+
+
+@command.command("show", help="Show one card with its comments.")
+@click.argument("card_id", metavar="ID")
+@click.pass_obj
+def show(session: Session, card_id: str) -> None:
+    """Print the whole document or page of a card."""
+    from dispatcher.cli.card_text import card_page
+
+    _need_store(session, card_id)
+    board = _board(session)
+    document = whole_document(session, board, need_card(board, card_id))
+    if session.json:
+        session.emit(document)
+    else:
+        session.say(card_page(document))
+
+
+@command.command("move", help="Move a card to a column, or to a place within its column.")
+@click.argument("card_id", metavar="ID")
+@click.option("--to", "to", default="", metavar="COLUMN")
+@click.option("--expect", default="", metavar="COLUMN", help="refuse when the card is elsewhere")
+@click.option("--before", default="", metavar="ID", help="right before another card of the column")
+@click.option("--after", default="", metavar="ID", help="right behind another card of the column")
+@click.option("--reason", default="", metavar="TEXT", help="kept in the history")
+@click.pass_obj
+def move(session: Session, /, card_id: str, to: str, expect: str, **given: str) -> None:
+    """Compare-and-set on the card as it was just read; a lost race exits 5."""
+    from connectors.base import Move
+
+    if (not to and not given["before"] and not given["after"]) or (given["before"] and given["after"]):
+        raise Refused(
+            "usage", "It is not said where the card goes.", "Use --to COLUMN, or one of --before and --after."
+        )
+    board = _board(session)
+    card = need_card(board, card_id)
+    before = card.column
+    if to:
+        card = _move(board, card, Move(to, mover_of(session), expect or None, card.version, given["reason"]))
+    if given["before"] or given["after"]:
+        card = _place(session, board, card, given)
+    _tell(session, card, f"Moved card #{card.number}: {before or 'unmapped'} -> {card.column}")
+
+
+@command.command("comment", help="Add a comment to a card; - reads stdin.")
+@click.argument("card_id", metavar="ID")
+@click.argument("text")
+@click.pass_obj
+def comment(session: Session, card_id: str, text: str) -> None:
+    """Add one comment."""
+    from dispatcher.documents import comment_document
+
+    board = _board(session)
+    card = need_card(board, card_id)
+    made = board.comment(card.id, text_or_stdin(text), mover_of(session))
+    if session.json:
+        session.emit(comment_document(made))
+    else:
+        session.say(f"Commented on card #{card.number}.")
+
+
+@command.command("close", help="Close a card: move it to the first terminal column.")
+@click.argument("card_id", metavar="ID")
+@click.pass_obj
+def close(session: Session, card_id: str) -> None:
+    """Close a card; one that is closed already stays."""
+    board = _board(session)
+    card = need_card(board, card_id)
+    answer = board.close(card.id, mover_of(session), failed=session.settings().columns.failed or "")
+    told = "Closed" if answer.changed else "Was closed already:"
+    _tell(session, answer.card, f"{told} card #{card.number}, in {answer.card.column}.")
+
+
+@command.command("delete", help="Delete a card for good; its number is not used again.")
+@click.argument("card_id", metavar="ID")
+@click.pass_obj
+def delete(session: Session, card_id: str) -> None:
+    """Delete a card that nobody works on."""
+    board = _board(session)
+    found = board.resolve(card_id)
+    if found in _claimed(session, board.name):
+        raise Refused("card_conflict", f"Card {card_id} is being worked on.", "Cancel its run first, then delete it.")
+    waiting = board.delete(found, mover_of(session))
+    if session.json:
+        session.emit({"deleted": found, "waiting": list(waiting)})
+        return
+    session.say(f"Deleted card {card_id}.")
+    if waiting:
+        session.warn(f"{len(waiting)} cards wait for it and go on waiting: {', '.join(waiting)}.")
+
+
+@command.command("history", help="Tell what happened to a card.")
+@click.argument("card_id", metavar="ID")
+@click.option("--since", type=int, default=0, metavar="SEQ", help="only what came after this number")
+@click.pass_obj
+def history(session: Session, card_id: str, since: int) -> None:
+    """Print a card's events, oldest first."""
+    from dispatcher.cli.card_text import history_text
+    from dispatcher.documents import event_document
+
+    _need_store(session, card_id)
+    board = _board(session)
+    events = [event_document(event) for event in board.history(board.resolve(card_id), since=since)]
+    if session.json:
+        session.emit({"events": events})
+    else:
+        session.say(history_text(events))
+
+
+def _tell(session: Session, card: Card, text: str) -> None:
+    if session.json:
+        session.emit(documents_of(session, [card])[0])
+    else:
+        session.say(text)
+
+
+def _move(board: NativeBoard, card: Card, wanted: Move) -> Card:
+    from connectors.base import Moved
+    from connectors.base import Refused as NotMoved
+
+    answer = board.move(card.id, wanted)
+    if isinstance(answer, Moved):
+        return answer.card
+    why = answer.why if isinstance(answer, NotMoved) else "the card was deleted"
+    raise Refused("card_conflict", f"Card #{card.number} was not moved: {why}.", "Look at it again, then move it.")
+
+
+def _place(session: Session, board: NativeBoard, card: Card, given: dict[str, str]) -> Card:
+    from connectors.base import Place
+
+    before, behind = (board.resolve(given[name]) if given[name] else "" for name in ("before", "after"))
+    return board.place(card.id, Place(before, behind), mover_of(session))
+
+
+def _check_column(board: NativeBoard, name: str) -> None:
+    from connectors.native.reading import column_named
+
+    column_named(board.columns(), name)
+
+
+def _merged(present: Any, given: dict[str, str], clear: bool) -> dict[str, object] | None:
+    if not given and not clear:
+        return None
+    return {**(dict.fromkeys(present) if clear else {}), **given}
+
+
+def _claimed(session: Session, board: str) -> frozenset[str]:
+    return frozenset(card_id for name, card_id in session.wiring().ledger.snapshot().claims if name == board)
+
+
+def _need_store(session: Session, card_id: str) -> None:
+    if not session.store_exists():
+        raise Refused(
+            "card_unknown", f"There is no card {card_id}: there is no store yet.", "Make a card: card create."
+        )
