@@ -6,7 +6,7 @@ WORKERS ?= auto
 REPOSITORY ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format lint types floors test bench rows lock demo
+.PHONY: help setup check format lint types floors test bench docs rows lock demo
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 12
@@ -40,6 +40,9 @@ test: setup ## the tests
 
 bench: setup ## the measurements, one after the other
 	$(BIN)/python -m pytest -q -m bench
+
+docs: setup ## write the generated tables of the pages
+	$(BIN)/python tests/house/tables.py
 
 rows: setup ## which rows of the acceptance matrix a test names, and which none does
 	$(BIN)/python tests/house/rows.py
