@@ -49,7 +49,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         "card": Verb("dispatcher.cli.card", "create, list, show, move and change cards", _B),
         "dispatch": Verb("dispatcher.cli.dispatch", "watch the boards and run what their cards ask for", _D, "BOTS"),
         "explain": Verb("dispatcher.cli.explain", "tell why a card starts or does not", _D),
-        "doctor": Verb("dispatcher.cli.doctor", "look at store, locks, clock, columns, git and bots", _D, "NOTHING"),
+        "doctor": Verb("dispatcher.cli.doctor", "look at store, locks, clock, columns, git and bots", _D),
         "effects": Verb("dispatcher.cli.effects", "list and settle remote calls whose answer was lost", _D),
         "config": Verb("dispatcher.cli.config", "check, show or describe the configuration", _D, "BOTS"),
     }

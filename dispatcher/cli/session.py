@@ -53,6 +53,7 @@ class Session:
         self.given_config: Path | None = None
         self._settings: Settings | None = None
         self._wiring: Wiring | None = None
+        self._logging = False
 
     # -- what people and programs read -------------------------------------------------------------------------------
     def emit(self, document: object) -> None:
@@ -80,6 +81,12 @@ class Session:
         """Take ``path`` as if ``--config`` had named it (``dispatch CONFIG``, ``doctor CONFIG``)."""
         self.given_config = self.folder / path
         self._settings = None
+
+    def use_defaults(self) -> None:
+        """Go on without the configuration file, whose problems were told."""
+        from config.load import defaults
+
+        self._settings = defaults(self.folder, self.environment)
 
     def settings(self) -> Settings:
         """The settings, read once.
@@ -142,9 +149,12 @@ class Session:
         return self._wiring
 
     def start_logging(self, default_level: str = "warning") -> None:
-        """Send logs to stderr in the wanted form; ``dispatch`` begins at ``info``."""
+        """Send logs to stderr in the wanted form, once; ``dispatch`` begins at ``info``."""
+        if self._logging:
+            return
         from dispatcher.log import configure
 
+        self._logging = True
         configure(level=self.log_level or default_level, form=self.log_format, stream=self.output.err)
 
     def close(self) -> None:
