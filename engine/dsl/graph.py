@@ -199,7 +199,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolNode(Node):
-    """A tool. Exactly one of ``command``, ``script`` and ``action`` is set; ``timeout`` in seconds, 0 for none."""
+    """A tool. Exactly one of ``command``, ``script`` and ``action`` is set; ``timeout`` in seconds, 0 for none
+    and for an environment form, which stays in ``timeout_text`` until the node runs (language.md 2.6)."""
 
     command: Template | None = None
     script: Template | None = None
@@ -209,6 +210,7 @@ class ToolNode(Node):
     params: tuple[Mapped, ...] = ()
     idempotency_key: Template | None = None
     timeout: float = 0.0
+    timeout_text: str = ""
     parallel_safe: bool = False
     readonly: bool = False
     postcondition: Template | None = None
@@ -229,6 +231,7 @@ class HumanNode(Node):
     instructions: Template | None = None
     interaction: str = "human"
     min_answers: int = 0
+    properties: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +244,7 @@ class RouterNode(Node):
     key: str = ""
     depends_on: str = ""
     multi: bool = False
+    properties: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +267,7 @@ class AgentNode(Node):
     session: str = "fresh"
     tools: tuple[str, ...] = ()
     timeout: float = 0.0
+    timeout_text: str = ""
     readonly: bool = False
     interaction: str = ""
     properties: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
@@ -284,6 +289,7 @@ class SignalNode(Node):
     event: str = ""
     mappings: tuple[Mapped, ...] = ()
     timeout: float = 0.0
+    timeout_text: str = ""
     await_from: str = ""
 
 
@@ -299,7 +305,8 @@ class SourceFile:
 class Graph:
     """A whole compiled workflow. Mappings are read-only; ``edges`` and ``incoming`` keep declaration order.
 
-    ``convergence`` gives the join of a fan-out router (language.md 7.6), absent where there is none.
+    ``convergence`` gives the join of a fan-out router (language.md 7.6), absent where there is none; ``preset_texts``
+    the extra system text of a preset that comes from a bundle (13).
     """
 
     workflow: str
@@ -323,6 +330,7 @@ class Graph:
     sources: tuple[SourceFile, ...] = ()
     folder: str = ""
     skills_dir: str = ""
+    preset_texts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def outgoing(self, node: str) -> tuple[Edge, ...]:
         """Edges that start at ``node``, in declaration order; empty for a terminal."""

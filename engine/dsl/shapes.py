@@ -44,7 +44,8 @@ class Want(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Prop:
     """One property. ``words`` are the accepted words of a WORD, ``extended`` those of them that are EXTENDED;
-    ``environment`` lets a WORD be an environment form; ``code`` reports a bad value; ``shape`` names the block."""
+    ``environment`` lets a WORD be an environment form, ``single`` lets a lone element stand for a list;
+    ``code`` reports a bad value; ``shape`` names the block."""
 
     want: Want
     words: tuple[str, ...] = ()
@@ -53,6 +54,7 @@ class Prop:
     code: str = "E020"
     shape: str = ""
     environment: bool = False
+    single: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ _EFFORT = Prop(
     Want.WORD, ("low", "medium", "high", "xhigh", "max", "ultracode"), code="C027", environment=True
 )  # fmt: skip
 _PROVIDER = Prop(Want.TEXT, mark=Mark.ADVISORY)
-_NEEDS = Prop(Want.NAMES, mark=Mark.EXTENDED)
+_NEEDS = Prop(Want.NAMES, mark=Mark.EXTENDED, single=True)
 _LABELS = Prop(Want.TOOLS, mark=Mark.IGNORED)
 _AWAIT = _words("wait_all", "best_effort")
 _IO = {"input": _NAME, "output": _NAME, "publish": _NAME, "artifact_labels": _LABELS, "await": _AWAIT}
@@ -188,7 +190,7 @@ _TOOL = {
     "postcondition": Prop(Want.TEXT, mark=Mark.EXTENDED),
     "policy": _words("required", "recover", "best_effort", code="C103", mark=Mark.EXTENDED),
     "recovery": _block("recovery", Mark.EXTENDED),
-    "action": Prop(Want.TOOLS),
+    "action": Prop(Want.REF),
     "connection": _TEXT,
     "params": _block("params"),
     "idempotency_key": _TEXT,
@@ -239,7 +241,7 @@ _SANDBOX_BLOCK = {
     "post_create": _TEXT,
     "host_state": _words("auto", "none", code="C044"),
     "env": _MAP,
-    "mounts": _TOOLS,
+    "mounts": Prop(Want.TOOLS, single=True),
     "network": _block("sandbox_network"),
 }
 

@@ -1,0 +1,90 @@
+"""The folder bundle around a ``main.bot``: prompts and presets from Markdown files (language.md 13).
+
+Called by ``load``. The manifest is ``manifest``; packed bundles are unpacked by whoever opens them. Files are read
+once, and their bytes enter the digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.dsl.ast import Text
+from engine.dsl.diagnostics import Diagnostics
+from engine.dsl.digest import Part, Tag
+from engine.dsl.front_matter import FrontMatter, split
+from engine.dsl.graph import Span
+from engine.dsl.source import decode
+
+PROMPTS, PRESETS, SKILLS, MANIFEST = "prompts", "presets", "skills", "manifest.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class BundlePreset:
+    """``presets/NAME.md``: values by var, and the extra system text."""
+
+    name: str
+    values: Mapping[str, object]
+    body: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What a bundle adds to its source."""
+
+    folder: Path
+    prompts: Mapping[str, Text]
+    presets: Mapping[str, BundlePreset]
+    parts: tuple[Part, ...]
+
+    @property
+    def skills_dir(self) -> str:
+        """The absolute path of ``skills/``, or empty."""
+        folder = self.folder / SKILLS
+        return str(folder.resolve()) if folder.is_dir() else ""
+
+
+def read_bundle(folder: Path, found: Diagnostics) -> Bundle:
+    """The prompts and presets of the bundle at ``folder``."""
+    parts: list[Part] = []
+    prompts: dict[str, Text] = {}
+    presets: dict[str, BundlePreset] = {}
+    for path, data in _markdown(folder / PROMPTS, found):
+        parts.append(Part(Tag.PROMPT, path.name, data))
+        text = decode(data, str(path), found)
+        prompts[path.stem] = Text(text, Span(str(path), 1, 1), tuple(range(1, text.count("\n") + 2)))
+    for path, data in _markdown(folder / PRESETS, found):
+        parts.append(Part(Tag.PRESET, path.name, data))
+        preset = _preset(path, split(decode(data, str(path), found)), found)
+        presets[preset.name] = preset
+    return Bundle(folder, prompts, presets, tuple(parts))
+
+
+def _markdown(folder: Path, found: Diagnostics) -> list[tuple[Path, bytes]]:
+    files: list[tuple[Path, bytes]] = []
+    try:
+        entries = sorted(folder.iterdir()) if folder.is_dir() else []
+    except OSError as problem:
+        found.add("C222", Span(str(folder), 1, 1), problem=f"{folder}: {problem.strerror}")
+        return []
+    for path in entries:
+        if path.suffix.lower() != ".md" or not path.is_file():
+            continue
+        try:
+            files.append((path, path.read_bytes()))
+        except OSError as problem:
+            found.add("C222", Span(str(path), 1, 1), problem=f"{path}: {problem.strerror}")
+    return files
+
+
+def _preset(path: Path, matter: FrontMatter, found: Diagnostics) -> BundlePreset:
+    span = Span(str(path), 1, 1)
+    if matter.problem:
+        found.add("C221", span, problem=f"{path.name}: {matter.problem}")
+    name = matter.values.get("name")
+    if isinstance(name, str) and name and name != path.stem:
+        found.add("C221", span, problem=f"{path.name} calls itself `{name}`")
+    values = matter.values.get("vars")
+    return BundlePreset(path.stem, values if isinstance(values, dict) else {}, matter.body, span)

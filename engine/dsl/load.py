@@ -1,0 +1,143 @@
+"""The door of the language: a path becomes a graph and diagnostics (language.md 1.2).
+
+Called by the engine before a launch and a resume, by ``validate`` and by ``diagram``. Nothing is raised for bad source;
+a file that is not there is ``SourceMissing``. Reads files and nothing else: no environment, no clock, no network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.dsl.assemble import assemble
+from engine.dsl.bundle import Bundle, read_bundle
+from engine.dsl.catalogue import Operation
+from engine.dsl.checks import check_all
+from engine.dsl.compiler import Identity, compile_graph
+from engine.dsl.diagnostics import Diagnostic, Diagnostics
+from engine.dsl.digest import Part, Tag, digest, recorded
+from engine.dsl.draft import Draft
+from engine.dsl.flow import Flow
+from engine.dsl.graph import Graph, SourceFile
+from engine.dsl.includes import Includes
+from engine.dsl.marks import LaunchFacts, errors_at_launch, note_features
+from engine.dsl.subbots import check_children
+from engine.dsl.surroundings import Surroundings
+from engine.dsl.texts import parse_texts
+from engine.dsl.unit import Unit, main_file, read_unit, unit_of_text
+from engine.errors import SourceMissing
+
+__all__ = ["Loaded", "launch_errors", "load", "load_text"]
+
+DEEPEST_CHILD = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What came out of a source: ``graph`` is None when any diagnostic is an error.
+
+    ``diagnostics`` are ordered by file, main file first, and place. ``digest`` and ``sources`` are those of
+    language.md 15, known even when there are errors. ``texts`` gives the source of each file by the name that
+    diagnostics use.
+    """
+
+    graph: Graph | None
+    diagnostics: tuple[Diagnostic, ...]
+    digest: str
+    sources: tuple[SourceFile, ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    facts: LaunchFacts = field(default_factory=LaunchFacts)
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics that keep it from running."""
+        return tuple(found for found in self.diagnostics if found.is_error)
+
+
+def load(
+    path: Path | str,
+    *,
+    catalogue: Mapping[str, Operation] | None = None,
+    connections: Mapping[str, str] | None = None,
+    backends: frozenset[str] = frozenset({"scripted"}),
+    default_backend: str = "",
+) -> Loaded:
+    """Read, check and compile the workflow at ``path``: a ``.bot`` or ``.iter`` file, or a bundle folder.
+
+    ``catalogue`` gives operations by name, ``connections`` the kind of each connection by name; what is None is not
+    checked. ``backends`` are installed, ``default_backend`` is the configured one. Raises ``SourceMissing`` when the
+    main file cannot be opened.
+    """
+    around = Surroundings(catalogue, connections, backends, default_backend)
+    return _Loader(around).load(Path(path), ())
+
+
+def load_text(text: str, *, label: str = "<text>", around: Surroundings | None = None) -> Loaded:
+    """The same for source that is no file; it can neither import nor include."""
+    found = Diagnostics()
+    unit = unit_of_text(text, label, found)
+    return _Loader(around or Surroundings()).finish(unit, None, found, ())
+
+
+def launch_errors(loaded: Loaded) -> tuple[Diagnostic, ...]:
+    """What refuses a launch: every error, and X001 and X004 for what a run would reach (language.md 1.1)."""
+    return (*loaded.errors, *errors_at_launch(loaded.facts))
+
+
+class _Loader:
+    """One call of ``load`` with the children that it meets; each child is loaded once."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self.around = around
+        self.problems: dict[Path, str] = {}
+
+    def load(self, path: Path, above: tuple[Path, ...]) -> Loaded:
+        found = Diagnostics()
+        unit = read_unit(path, found)
+        bundle = read_bundle(unit.folder, found) if unit.is_bundle else None
+        return self.finish(unit, bundle, found, (*above, unit.main.path.resolve()))
+
+    def finish(self, unit: Unit, bundle: Bundle | None, found: Diagnostics, above: tuple[Path, ...]) -> Loaded:
+        includes = Includes(unit.folder if above else None, found)
+        draft = assemble(unit, bundle, includes, found)
+        parse_texts(draft)
+        flow = Flow(draft)
+        check_all(draft, flow, self.around, unit, bundle)
+        check_children(draft, lambda path: self._child(path, above))
+        facts = note_features(draft, flow, self.around)
+        parts = [Part(Tag.IMPORT, source.name, source.data) for source in unit.fragments]
+        parts += [Part(Tag.INCLUDE, name, data) for name, data in includes.files.items()]
+        parts += bundle.parts if bundle else ()
+        main = unit.main
+        total, sources = digest(main.data, parts), recorded(main.name, main.data, parts)
+        identity = Identity(total, sources, str(unit.folder), bundle.skills_dir if bundle else "")
+        graph = None if found.has_errors else _graph(draft, flow, identity, bundle)
+        texts = {source.label: source.text for source in unit.order}
+        return Loaded(graph, found.ordered(unit.labels), total, sources, texts, facts)
+
+    def _child(self, path: Path, above: tuple[Path, ...]) -> str:
+        """Why the subbot at ``path`` is no use, or the empty text. A child that is being loaded above is fine."""
+        try:
+            main = main_file(path).resolve()
+        except SourceMissing as problem:
+            return problem.message
+        except (OSError, ValueError):
+            return "the path cannot be opened"
+        if main in above or len(above) > DEEPEST_CHILD:
+            return ""
+        if main not in self.problems:
+            self.problems[main] = ""
+            try:
+                errors = self.load(path, above).errors
+            except SourceMissing as problem:
+                self.problems[main] = problem.message
+            else:
+                first = f"{errors[0].file}:{errors[0].line}: {errors[0].message}" if errors else ""
+                self.problems[main] = f"its source has errors, the first at {first}" if first else ""
+        return self.problems[main]
+
+
+def _graph(draft: Draft, flow: Flow, identity: Identity, bundle: Bundle | None) -> Graph:
+    texts = {name: preset.body for name, preset in bundle.presets.items() if preset.body.strip()} if bundle else {}
+    return compile_graph(draft, flow, identity, texts)

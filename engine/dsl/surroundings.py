@@ -1,0 +1,18 @@
+"""What the loader is told about the world around a workflow. Records only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.dsl.catalogue import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Operations and connections are None when nobody knows them: then nothing is checked against them."""
+
+    catalogue: Mapping[str, Operation] | None = None
+    connections: Mapping[str, str] | None = None
+    backends: frozenset[str] = frozenset({"scripted"})
+    default_backend: str = ""
