@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.kit.clock import FakeClock
+
+if TYPE_CHECKING:
+    from engine.store.store import Store
 
 
 @pytest.fixture
 def clock() -> FakeClock:
     """A clock that stands still until a test moves it."""
     return FakeClock()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
+    """A store of its own, on a real file."""
+    from tests.kit.runs import open_store
+
+    opened = open_store(tmp_path, clock)
+    yield opened
+    opened.database.close()
