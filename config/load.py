@@ -30,12 +30,6 @@ SHELL_KEYS = frozenset({"script"})
 """Keys whose text belongs to a shell, which expands it itself."""
 
 
-def defaults(folder: Path, environment: Mapping[str, str]) -> Settings:
-    """The settings of an installation without a configuration file."""
-    origin = Origin(folder=folder.absolute(), variables=read_variables(environment))
-    return Settings().located(origin)
-
-
 def load(path: Path, environment: Mapping[str, str]) -> Settings:
     """The settings of ``path``.
 

@@ -1,6 +1,6 @@
 """Every setting and every default (interface.md 7, dispatcher.md 36). Frozen; unknown keys are refused.
 
-Made by ``config.load`` from a file, or by ``Settings()`` without one. Only the dispatcher reads settings; engine and
+Made by ``config.load`` from a file, or by ``defaults`` without one. Only the dispatcher reads settings; engine and
 connectors receive plain values (house: floors). Durations are seconds, costs US dollars. What holds about the world
 outside (does this bot exist, is that column there) is not checked here.
 """
@@ -8,6 +8,7 @@ outside (does this bot exist, is that column there) is not checked here.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -16,7 +17,7 @@ from pydantic import Field, PrivateAttr, SecretStr, model_validator
 
 from config.boards import BoardSettings, ConnectionSettings, Section
 from config.durations import Seconds
-from config.variables import Variables
+from config.variables import Variables, read_variables
 
 Cap = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(gt=0)]
@@ -259,3 +260,9 @@ def _located_hooks(hooks: HooksSettings, folder: Path) -> dict[str, HookSettings
     return {
         name: hook.model_copy(update={"path": folder / hook.path}) for name, hook in given.items() if hook and hook.path
     }
+
+
+def defaults(folder: Path, environment: Mapping[str, str]) -> Settings:
+    """The settings of an installation without a configuration file."""
+    origin = Origin(folder=folder.absolute(), variables=read_variables(environment))
+    return Settings().located(origin)

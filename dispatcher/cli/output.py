@@ -86,6 +86,13 @@ class Output:
         """Where refusals, logs and, with ``--json``, people's text go."""
         return self._err or sys.stderr
 
+    def on_terminal(self) -> bool:
+        """Whether a person looks at stdout."""
+        try:
+            return self.out.isatty()
+        except ValueError:
+            return False
+
     def line(self, text: str) -> None:
         """One line on stdout, written at once."""
         if self.closed or self.broken:

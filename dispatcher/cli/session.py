@@ -84,7 +84,7 @@ class Session:
 
     def use_defaults(self) -> None:
         """Go on without the configuration file, whose problems were told."""
-        from config.load import defaults
+        from config.settings import defaults
 
         self._settings = defaults(self.folder, self.environment)
 
@@ -98,11 +98,13 @@ class Session:
         return self._settings
 
     def _read_settings(self) -> Settings:
-        from config.load import defaults, load, load_complete
+        from config.settings import defaults
 
         path = self.config_path
         if path is None:
             return defaults(self.folder, self.environment)
+        from config.load import load, load_complete
+
         try:
             return (load_complete if self.need is Need.BOTS else load)(path, self.environment)
         except ConfigError as error:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from config.catalogue import bots_in, find_bot
-from config.load import defaults, load, load_complete
+from config.load import load, load_complete
 from config.problems import ConfigError
-from config.settings import Settings
+from config.settings import Settings, defaults
 from config.show import document_of, schema, yaml_of
 
 BOARD = "boards:\n  - {name: native, kind: native, bot: work}\n"
