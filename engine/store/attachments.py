@@ -10,6 +10,7 @@ import hashlib
 import mimetypes
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,16 +87,18 @@ def _copy(source: Path, target: Path) -> tuple[int, str]:
         reader = source.open("rb")
     except OSError as error:
         raise BadInput(f"the file {source} cannot be read: {error.strerror}", "check the path") from error
-    try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        partial.touch(mode=0o600)
-        with reader, partial.open("wb") as out:
-            while block := reader.read(_BLOCK):
-                digest.update(block)
-                size += len(block)
-                out.write(block)
-        partial.replace(target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise StoreFull(f"the file {source} cannot be stored: {error.strerror}", "free some space") from error
+    with reader:
+        try:
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            partial.touch(mode=0o600)
+            with partial.open("wb") as out:
+                while block := reader.read(_BLOCK):
+                    digest.update(block)
+                    size += len(block)
+                    out.write(block)
+            partial.replace(target)
+        except OSError as error:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise StoreFull(f"the file {source} cannot be stored: {error.strerror}", "free some space") from error
     return size, digest.hexdigest()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from sqlalchemy import String, Text
+from sqlalchemy import Integer, String, Text
 from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.types import TypeDecorator
 
@@ -84,3 +84,14 @@ class Json(TypeDecorator[Any]):
     def process_result_value(self, value: Any | None, dialect: Dialect) -> Any:
         """As ``read_json``."""
         return None if value is None else read_json(value)
+
+
+class Flag(TypeDecorator[bool]):
+    """A truth value, stored as 0 or 1; anything else is left to its reader."""
+
+    impl = Integer
+    cache_ok = True
+
+    def process_bind_param(self, value: bool | None, dialect: Dialect) -> int | None:
+        """0 or 1."""
+        return None if value is None else int(value)

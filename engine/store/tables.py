@@ -15,7 +15,7 @@ from sqlalchemy.orm import registry
 from sqlmodel import Field, SQLModel
 
 from engine.states import RunStatus, is_ended
-from engine.store.columns import Json, UtcTime
+from engine.store.columns import Flag, Json, UtcTime
 
 OPEN_STATUSES = tuple(status for status in RunStatus if not is_ended(status))
 OPEN = "status IN (" + ", ".join(f"'{status}'" for status in OPEN_STATUSES) + ")"
@@ -62,7 +62,7 @@ class Run(EngineTable, table=True):
     owner: dict[str, Any] = Field(sa_type=Json)
     stop_request: str = ""
     stop_reason: str = Field(default="", sa_type=Text)
-    explicit_resume_required: bool = False
+    explicit_resume_required: bool = Field(default=False, sa_type=Flag)
     ask: dict[str, Any] = Field(sa_type=Json)
     raises: dict[str, Any] | None = Field(default=None, sa_type=Json)
     permissions: dict[str, Any] | None = Field(default=None, sa_type=Json)
@@ -88,7 +88,7 @@ class RunSource(EngineTable, table=True):
     run_id: str = Field(primary_key=True)
     position: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     path: str = Field(sa_type=Text)
-    main_only: bool = False
+    main_only: bool = Field(default=False, sa_type=Flag)
     source: str = Field(sa_type=Text)
 
 
@@ -98,7 +98,7 @@ class Checkpoint(EngineTable, table=True):
     __tablename__ = "checkpoint"
     run_id: str = Field(primary_key=True)
     node_id: str
-    completed: bool = False
+    completed: bool = Field(default=False, sa_type=Flag)
     pending: dict[str, Any] | None = Field(default=None, sa_type=Json)
     updated_at: datetime = Field(sa_type=UtcTime)
     body: dict[str, Any] = Field(sa_type=Json)
@@ -132,8 +132,8 @@ class Branch(EngineTable, table=True):
     invocation_key: str = Field(primary_key=True)
     branch_id: str = Field(primary_key=True)
     node_id: str = ""
-    completed: bool = False
-    done: bool = False
+    completed: bool = Field(default=False, sa_type=Flag)
+    done: bool = Field(default=False, sa_type=Flag)
     state: dict[str, Any] = Field(sa_type=Json)
 
 
@@ -233,7 +233,7 @@ class Effect(EngineTable, table=True):
     fingerprint: str = ""
     marker: str = ""
     state: str
-    stopped_run: bool = False
+    stopped_run: bool = Field(default=False, sa_type=Flag)
     note: str = Field(default="", sa_type=Text)
     created_at: datetime = Field(sa_type=UtcTime)
     settled_at: datetime | None = Field(default=None, sa_type=UtcTime)

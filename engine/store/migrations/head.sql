@@ -1,4 +1,4 @@
--- 39a887f4c2ca8bc2cb3b9052de22b753b939d3ee5b6a585b687935e38a9d73d2
+-- b3a77e6faa9d766c90e943123f140d4cad3c48b02aa72ce295d517fd6ff73eb6
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
@@ -126,8 +126,8 @@ CREATE TABLE branch (
 	invocation_key VARCHAR NOT NULL, 
 	branch_id VARCHAR NOT NULL, 
 	node_id VARCHAR NOT NULL, 
-	completed BOOLEAN NOT NULL, 
-	done BOOLEAN NOT NULL, 
+	completed INTEGER NOT NULL, 
+	done INTEGER NOT NULL, 
 	state TEXT NOT NULL, 
 	PRIMARY KEY (run_id, invocation_key, branch_id)
 )
@@ -163,7 +163,7 @@ CREATE TABLE card_link (
 CREATE TABLE checkpoint (
 	run_id VARCHAR NOT NULL, 
 	node_id VARCHAR NOT NULL, 
-	completed BOOLEAN NOT NULL, 
+	completed INTEGER NOT NULL, 
 	pending TEXT, 
 	updated_at VARCHAR(27) NOT NULL, 
 	body TEXT NOT NULL, 
@@ -202,7 +202,7 @@ CREATE TABLE effect (
 	fingerprint VARCHAR NOT NULL, 
 	marker VARCHAR NOT NULL, 
 	state VARCHAR NOT NULL, 
-	stopped_run BOOLEAN NOT NULL, 
+	stopped_run INTEGER NOT NULL, 
 	note TEXT NOT NULL, 
 	created_at VARCHAR(27) NOT NULL, 
 	settled_at VARCHAR(27), 
@@ -382,7 +382,7 @@ CREATE TABLE run (
 	owner TEXT NOT NULL, 
 	stop_request VARCHAR NOT NULL, 
 	stop_reason TEXT NOT NULL, 
-	explicit_resume_required BOOLEAN NOT NULL, 
+	explicit_resume_required INTEGER NOT NULL, 
 	ask TEXT NOT NULL, 
 	raises TEXT, 
 	permissions TEXT, 
@@ -401,7 +401,7 @@ CREATE TABLE run_source (
 	run_id VARCHAR NOT NULL, 
 	position INTEGER NOT NULL, 
 	path TEXT NOT NULL, 
-	main_only BOOLEAN NOT NULL, 
+	main_only INTEGER NOT NULL, 
 	source TEXT NOT NULL, 
 	PRIMARY KEY (run_id, position)
 )

@@ -24,7 +24,7 @@ def change(to: RunStatus, **values: object) -> Transition:
     return Transition(to, frozenset(S), **values)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("came", "to"), STEPS, ids=lambda status: str(status))
+@pytest.mark.parametrize(("came", "to"), STEPS, ids=str)
 def test_the_outcome_number_grows_only_on_a_real_change_into_an_ended_status(came: RunStatus, to: RunStatus) -> None:
     """R029"""
     plan = plan_change(replace(NOW, status=came), change(to), AT)
@@ -117,7 +117,7 @@ def test_steps_that_the_table_does_not_know_and_empty_sets_are_programming_error
     check_allowed(S.RUNNING, {S.CANCELLED, S.FAILED_RESUMABLE})
 
 
-@pytest.mark.parametrize(("came", "to"), STEPS, ids=lambda status: str(status))
+@pytest.mark.parametrize(("came", "to"), STEPS, ids=str)
 def test_every_real_change_is_reported_once(came: RunStatus, to: RunStatus) -> None:
     asked = change(to, error="why", failure_code="X")
     wanted = MATCHING_EVENT.get(to)

@@ -11,6 +11,7 @@ branch_labels = None
 depends_on = None
 
 JSON = sa.Text
+FLAG = sa.Integer
 TIME = sa.String(27)
 OPEN = "status IN ('queued', 'running', 'paused_waiting_human', 'paused_operator')"
 
@@ -45,7 +46,7 @@ def _run() -> None:
         sa.Column("owner", JSON, nullable=False),
         sa.Column("stop_request", sa.String, nullable=False),
         sa.Column("stop_reason", sa.Text, nullable=False),
-        sa.Column("explicit_resume_required", sa.Boolean, nullable=False),
+        sa.Column("explicit_resume_required", FLAG, nullable=False),
         sa.Column("ask", JSON, nullable=False),
         sa.Column("raises", JSON),
         sa.Column("permissions", JSON),
@@ -70,7 +71,7 @@ def _run_source() -> None:
         sa.Column("run_id", sa.String, primary_key=True, nullable=False),
         sa.Column("position", sa.Integer, primary_key=True, autoincrement=False, nullable=False),
         sa.Column("path", sa.Text, nullable=False),
-        sa.Column("main_only", sa.Boolean, nullable=False),
+        sa.Column("main_only", FLAG, nullable=False),
         sa.Column("source", sa.Text, nullable=False),
         sqlite_with_rowid=False,
     )
@@ -81,7 +82,7 @@ def _checkpoint() -> None:
         "checkpoint",
         sa.Column("run_id", sa.String, primary_key=True, nullable=False),
         sa.Column("node_id", sa.String, nullable=False),
-        sa.Column("completed", sa.Boolean, nullable=False),
+        sa.Column("completed", FLAG, nullable=False),
         sa.Column("pending", JSON),
         sa.Column("updated_at", TIME, nullable=False),
         sa.Column("body", JSON, nullable=False),
@@ -114,8 +115,8 @@ def _branch() -> None:
         sa.Column("invocation_key", sa.String, primary_key=True, nullable=False),
         sa.Column("branch_id", sa.String, primary_key=True, nullable=False),
         sa.Column("node_id", sa.String, nullable=False),
-        sa.Column("completed", sa.Boolean, nullable=False),
-        sa.Column("done", sa.Boolean, nullable=False),
+        sa.Column("completed", FLAG, nullable=False),
+        sa.Column("done", FLAG, nullable=False),
         sa.Column("state", JSON, nullable=False),
         sqlite_with_rowid=False,
     )
@@ -212,7 +213,7 @@ def _effect() -> None:
         sa.Column("fingerprint", sa.String, nullable=False),
         sa.Column("marker", sa.String, nullable=False),
         sa.Column("state", sa.String, nullable=False),
-        sa.Column("stopped_run", sa.Boolean, nullable=False),
+        sa.Column("stopped_run", FLAG, nullable=False),
         sa.Column("note", sa.Text, nullable=False),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("settled_at", TIME),
