@@ -22,7 +22,7 @@ def command(session: Session, file: Path, detailed: bool) -> int:
 
     loaded = load(session.folder / file)
     if loaded.graph is None:
-        raise SourceInvalid(render(loaded.errors[0]), f"`pointsman validate {file}` lists every finding.")
+        raise SourceInvalid(render(loaded.errors[0], ""), f"`pointsman validate {file}` lists every finding.")
     text = mermaid(loaded.graph, detailed=detailed)
     if session.json:
         session.emit({"workflow": loaded.graph.workflow, "mermaid": text})

@@ -25,7 +25,7 @@ def command(session: Session, files: tuple[Path, ...], strict: bool) -> int:
     from engine.dsl.load import load
 
     connections = connections_of(session)
-    loaded = [load(path, connections=connections) for path in files]
+    loaded = [load(session.folder / path, connections=connections) for path in files]
     found = [each for one in loaded for each in one.diagnostics]
     bad = [each for each in found if each.is_error or strict]
     if session.json:
