@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from config.settings import Settings
     from connectors.base import Board
     from dispatcher.ledger import Ledger
+    from engine.api import Engine
     from engine.store.database import Database
     from engine.store.store import Store
 
@@ -30,6 +31,8 @@ class Wiring:
         self.store_url = store_url
         self.clock: Clock = SystemClock()
         self.ids: IdMaker = RandomIds()
+        self.instance = ""
+        """The random id of a daemon; empty for a command."""
 
     @cached_property
     def database(self) -> Database:
@@ -44,6 +47,34 @@ class Wiring:
         from engine.store.store import Store
 
         return Store(self.database, self.clock, self.store_dir)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The durable engine over the store, with the plain values that it needs (engine.md 18)."""
+        from config.environment import process_environment
+        from engine.api import Engine, EngineSettings
+        from engine.dsl.surroundings import Surroundings
+
+        given, variables = self.settings, self.settings.origin.variables
+        daily = variables.max_cost_per_day_usd
+        settings = EngineSettings(
+            force_stale_after=given.runs.force_stale_after,
+            exit_grace=variables.budget_exit_grace,
+            schema_repairs=variables.schema_repairs,
+            process_timeout=variables.process_timeout,
+            output_cap=variables.output_cap,
+            max_cost_per_day_usd=given.limits.max_cost_per_day_usd if daily is None else daily,
+            branch_cancel_grace=variables.branch_cancel_grace,
+            environment=process_environment(),
+            secret_names=given.origin.secret_names,
+            around=Surroundings(connections=self.connection_kinds(), backends=frozenset()),
+        )
+        return Engine(self.store, settings, self.clock, self.ids, instance=self.instance)
+
+    def connection_kinds(self) -> Mapping[str, str]:
+        """The kind of each connection by name; each board is one too (interface.md 7)."""
+        boards: dict[str, str] = {each.name: each.kind for each in self.settings.boards}
+        return boards | {name: each.kind for name, each in self.settings.connections.items()}
 
     @cached_property
     def ledger(self) -> Ledger:

@@ -1,0 +1,34 @@
+"""``pointsman events --run-id ID``: the timeline as JSON lines, oldest first (interface.md 3)."""
+
+from __future__ import annotations
+
+import threading
+
+import click
+
+from dispatcher.cli.inspect import engine_for_reading
+from dispatcher.cli.session import Session
+
+LOOK = 0.3
+
+
+@click.command(help="Print the timeline of a run as JSON lines, oldest first.")
+@click.option("--run-id", required=True, metavar="ID", help="which run")
+@click.option("--follow", is_flag=True, help="go on until the run stops")
+@click.option("--since", type=click.IntRange(min=0), default=0, metavar="SEQ", help="only events after this one")
+@click.pass_obj
+def command(session: Session, run_id: str, follow: bool, since: int) -> int:
+    """Print, and with ``--follow`` wait for more until the run has stopped."""
+    from engine.documents import event_document
+    from engine.states import is_running
+
+    engine = engine_for_reading(session, run_id)
+    clock, never = session.wiring().clock, threading.Event()
+    while True:
+        running = is_running(engine.store.runs.get(run_id).status)
+        for event in engine.store.timeline.events(run_id, since):
+            session.emit(event_document(event))
+            since = event.seq
+        if not follow or not running or session.output.closed:
+            return 0
+        clock.wait(never, LOOK)

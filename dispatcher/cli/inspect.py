@@ -1,0 +1,82 @@
+"""``pointsman inspect``: the list of runs, or one run with what is asked for. Reading never writes (engine.md 11.2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dispatcher.cli.session import Session
+from dispatcher.refusals import Refused
+
+if TYPE_CHECKING:
+    from engine.api import Engine
+    from engine.documents import RunView
+
+SECTIONS = ("summary", "events", "trace", "tools", "artifacts", "interactions", "log", "all")
+
+
+@click.command(help="List the runs, or show one.")
+@click.option("--run-id", metavar="ID", help="which run; without it all are listed")
+@click.option("--events", is_flag=True, help="with its timeline")
+@click.option("--full", is_flag=True, help="nothing is cut short")
+@click.option("--list-nodes", is_flag=True, help="the executions of each node")
+@click.option("--node", metavar="N", help="the executions of one node")
+@click.option("--iteration", type=click.IntRange(min=0), metavar="I", help="one execution of --node, from 0")
+@click.option("--section", type=click.Choice(SECTIONS), help="one part")
+@click.option("--status", multiple=True, metavar="S", help="only runs in this status")
+@click.option("--workflow", default="", metavar="W", help="only runs of this workflow")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="at most so many runs")
+@click.pass_obj
+def command(session: Session, /, **given: Any) -> int:
+    """Read and print."""
+    if given["run_id"] is None:
+        return _list(session, given)
+    engine = engine_for_reading(session, given["run_id"])
+    view = engine.inspect(given["run_id"])
+    if session.json:
+        session.emit(_document(engine, view, given))
+    else:
+        from dispatcher.cli.run_sections import section_text
+
+        session.say(section_text(engine, view, given))
+    return 0
+
+
+def engine_for_reading(session: Session, run_id: str) -> Engine:
+    """The engine over a store that exists; a reader makes none. Raises Refused for a run that no store can hold."""
+    from engine.run import check_run_id
+
+    check_run_id(run_id)
+    if not session.store_exists():
+        raise Refused("not_found", f"Run {run_id} is unknown", f"There is no store at {session.store_dir} yet.")
+    return session.wiring().engine
+
+
+def _list(session: Session, given: dict[str, Any]) -> int:
+    from dispatcher.cli.run_text import list_text
+    from engine.documents import summary_document
+    from engine.store.changes import Listing, RunFilter
+
+    wanted = RunFilter(tuple(given["status"]), given["workflow"], limit=given["limit"] or 0)
+    listing = session.wiring().store.runs.list(wanted) if session.store_exists() else Listing(())
+    for lost in listing.unreadable:
+        session.warn(f"Run {lost.id} cannot be read: {lost.message}")
+    if session.json:
+        session.emit({"runs": [summary_document(record) for record in listing.records]})
+    else:
+        session.say(list_text(listing.records))
+    return 0
+
+
+def _document(engine: Engine, view: RunView, given: dict[str, Any]) -> dict[str, object]:
+    from dispatcher.cli.run_sections import event_documents, executions
+    from engine.documents import run_document
+
+    document = run_document(view)
+    run_id = view.record.id
+    if given["events"] or given["section"] in ("events", "all"):
+        document["events"] = event_documents(engine, run_id)
+    if given["node"] or given["list_nodes"]:
+        document["executions"] = executions(engine, run_id, given["node"] or "", given["iteration"])
+    return document

@@ -1,0 +1,93 @@
+"""Options that ``run`` and ``resume`` share, and the readers of their texts (interface.md 3).
+
+Imported by those verbs only. What does not read is bad usage before anything is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dispatcher.refusals import Refused
+
+if TYPE_CHECKING:
+    from engine.run import BudgetAsk
+
+CAP_OPTIONS = ("max_cost_usd", "max_tokens", "max_duration", "max_iterations", "max_parallel_branches")
+
+
+class Duration(click.ParamType[float]):
+    """A duration such as ``90s`` or ``1h30m``, in seconds."""
+
+    name = "D"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds; fails with what was found and what to write."""
+        from engine.dsl.durations import DurationError, parse_duration
+
+        if isinstance(value, float | int):
+            return float(value)
+        try:
+            return parse_duration(str(value))
+        except DurationError as problem:
+            self.fail(str(problem), param, ctx)
+
+
+def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The caps, the permission and model overrides, ``--timeout``, ``--auto-resume`` and ``--no-interactive``."""
+    many: dict[str, Any] = {"multiple": True, "metavar": "R"}
+    options = (
+        click.option("--timeout", type=Duration(), default=0.0, help="bound this attempt; passing it is TIMEOUT"),
+        click.option("--max-cost-usd", type=click.FloatRange(min=0), default=0.0, metavar="X", help="cap in USD"),
+        click.option("--max-tokens", type=click.IntRange(min=0), default=0, metavar="N", help="cap in tokens"),
+        click.option("--max-duration", type=Duration(), default=0.0, help="cap of active time"),
+        click.option("--max-iterations", type=click.IntRange(min=0), default=0, metavar="N", help="cap of executions"),
+        click.option("--max-parallel-branches", type=click.IntRange(min=0), default=0, metavar="N"),
+        click.option("--permission", type=click.Choice(("off", "ask", "deny")), help="tool gate of agents"),
+        click.option("--permission-allow", **many),
+        click.option("--permission-ask", **many),
+        click.option("--permission-deny", **many),
+        click.option("--model", multiple=True, metavar="[SELECTOR=]M", help="model of agents"),
+        click.option("--backend", multiple=True, metavar="[SELECTOR=]B", help="backend of agents"),
+        click.option("--auto-resume", type=click.IntRange(min=0), metavar="N", help="resume failures up to N times"),
+        click.option("--no-interactive", is_flag=True, help="never ask on the terminal"),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def ask_of(given: Mapping[str, Any]) -> BudgetAsk:
+    """The caps of the command line; 0 inherits (engine.md 7.7)."""
+    from engine.run import BudgetAsk
+
+    return BudgetAsk(**{name: given[name] for name in CAP_OPTIONS})
+
+
+def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """``K=V`` texts as a map, V as it is. Raises Refused (bad usage) for a text without ``=``."""
+    made: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise Refused("usage", f'{option} "{text}" has no "="', f"Write {option} NAME=VALUE.")
+        made[name] = value
+    return made
+
+
+def json_object(path: Path, what: str, code: str) -> dict[str, object]:
+    """The JSON object in a file. Raises Refused with ``code``, naming the file."""
+    from engine.dsl.textform import NotJson, read_json
+
+    try:
+        value = read_json(path.read_bytes())
+    except OSError as problem:
+        raise Refused(code, f"The {what} {path} cannot be read: {problem.strerror}", "Check the path.") from problem
+    except NotJson as problem:
+        raise Refused(code, f"The {what} {path} is no JSON: {problem}", "Give one JSON object.") from problem
+    if not isinstance(value, dict):
+        raise Refused(code, f"The {what} {path} holds no JSON object", "Give one JSON object: names and values.")
+    return value

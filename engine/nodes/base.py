@@ -1,0 +1,82 @@
+"""What a node gets and what executing it gives back: the context, and the table of kinds.
+
+``runtime/step.py`` makes a context and calls the kind's function; the function returns an outcome and never writes the
+store. A kind whose row is None is part of the language but not of this build: launching a workflow that reaches one is
+refused (language.md 1.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.dsl.graph import Graph, Node
+from engine.dsl.scope import Scope
+from engine.failures import FailureCode
+from engine.outcome import Outcome
+from engine.ports import Clock
+from engine.process import StopSignal, Watcher
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolders:
+    """Where a run works and keeps its files; ``run`` is ``runs/<id>`` in the store folder. Absolute paths."""
+
+    workspace: Path
+    run: Path
+    store: Path
+
+    @property
+    def scratch(self) -> Path:
+        """Scratch folder of the run, outside the workspace (language.md 2.6)."""
+        return self.run / "scratch"
+
+    @property
+    def artifact_files(self) -> Path:
+        """Where a tool hands over files (language.md 2.6)."""
+        return self.run / "artifact-files"
+
+    @property
+    def output(self) -> Path:
+        """Where the rest of a long output is kept (engine.md 12.4)."""
+        return self.run / "output"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The tightest time limit of a node: seconds from its start, and what passing it means; 0 seconds is no limit."""
+
+    seconds: float = 0.0
+    code: FailureCode = FailureCode.TIMEOUT
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeContext:
+    """One node's view of the run. ``answered`` are answers recorded earlier for a human node's present iteration.
+
+    ``label`` names this execution in file names. ``warn`` takes a sentence for people, ``log`` a prefix and a text
+    whose lines belong into the run's log.
+    """
+
+    run_id: str
+    graph: Graph
+    node: Node
+    input: Mapping[str, object]
+    scope: Scope
+    folders: RunFolders
+    limit: Limit
+    stop: StopSignal
+    watcher: Watcher
+    clock: Clock
+    lock_fd: int
+    environment: Mapping[str, str]
+    label: str
+    warn: Callable[[str], None]
+    log: Callable[[str, str], None]
+    output_cap: int = 0
+    answered: Mapping[str, object] | None = None
+
+
+Execute = Callable[[NodeContext], Outcome]

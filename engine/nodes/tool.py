@@ -1,0 +1,144 @@
+"""A tool node that runs a process: a command or a script, and what its end and its output mean.
+
+Called through ``NODE_KINDS``. The process itself is ``engine/process.py``; the verdict on its end is pure. Implements
+language.md 5.5, 9.3 and engine.md 6.4.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import MappingProxyType
+
+from engine.capture import Captured, OutputPlace
+from engine.dsl.graph import ToolNode, ValueType
+from engine.dsl.rendering import SHELL_LANGUAGES, command, script
+from engine.dsl.textform import NotJson, read_json
+from engine.failures import FailureCode
+from engine.nodes.base import Limit, NodeContext
+from engine.outcome import Completed, Failed, Outcome
+from engine.process import CommandSpec, ProcessEnd
+from engine.process import run as run_process
+
+TRANSIENT_EXIT = 75
+SHELL_SIGNALS = range(129, 160)
+"""Exits by which a shell reports that what it ran died by a signal."""
+PERMANENT_EXITS = (126, 127)
+SHOWN = 4096
+"""Bytes of the end of a stream that an error text carries."""
+
+PYTHON_BOOT = (
+    "import __main__,builtins as b,sys;b.true,b.false,b.null=True,False,None;f=sys.argv[1];del sys.argv[0];"
+    "g=__main__.__dict__;g['__file__']=f;exec(compile(open(f,encoding='utf-8').read(),f,'exec'),g)"
+)
+"""Runs a script file with the words of JSON bound (language.md 9.3); the file's own first line stays its first."""
+
+INTERPRETERS = MappingProxyType(
+    {
+        "sh": ("sh",),
+        "bash": ("bash",),
+        "js": ("node",),
+        "node": ("node",),
+        "py": ("python3", "-c", PYTHON_BOOT),
+        "python": ("python3", "-c", PYTHON_BOOT),
+        "python3": ("python3", "-c", PYTHON_BOOT),
+    }
+)
+"""language -> the start of the argument list; the script's path follows."""
+
+
+def run(context: NodeContext) -> Outcome:
+    """Run the process once and judge its end. Raises OSError when the system starts no process."""
+    node = context.node
+    assert isinstance(node, ToolNode)
+    argv = _argv(context, node)
+    for folder in (context.folders.scratch, context.folders.artifact_files):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    spec = CommandSpec(
+        argv=argv,
+        folder=context.folders.workspace,
+        environment=context.environment,
+        stop=context.stop,
+        outputs=OutputPlace(context.folders.output, context.label, context.output_cap),
+        limit=context.limit.seconds,
+        lock_fd=context.lock_fd,
+        watcher=context.watcher,
+    )
+    end = run_process(spec, context.clock)
+    context.log(f"[{context.label}]", _text(end.stderr.head if not end.stderr.truncated else end.stderr.tail))
+    failed = verdict(end, shell=node.command is not None or node.language in SHELL_LANGUAGES, limit=context.limit)
+    return failed or Completed(output_of(end.stdout))
+
+
+def _argv(context: NodeContext, node: ToolNode) -> tuple[str, ...]:
+    schema = context.graph.schema_of(node.input)
+    json_fields = frozenset(f.name for f in schema.fields if f.type is ValueType.JSON) if schema else frozenset()
+    if node.command is not None:
+        rendered = command(node.command, context.scope, json_fields)
+        for gap in rendered.unresolved:
+            context.warn(f"node {node.name}: {gap.dotted} has no value and stays as it is written")
+        return ("bash", "-c", rendered.text)
+    assert node.script is not None
+    text = script(node.script, context.scope, node.language, json_fields)
+    return (*INTERPRETERS[node.language], str(_script_file(context, node.language, text)))
+
+
+def _script_file(context: NodeContext, language: str, text: str) -> Path:
+    folder = context.folders.run / "scripts"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / f"{context.label}.{language}"
+    path.touch(mode=0o600)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def output_of(stdout: Captured) -> dict[str, object]:
+    """What the standard output becomes: its one JSON object, else its text under ``result``."""
+    text = _text(stdout.head)
+    if stdout.truncated:
+        return {"result": text, "_truncated": True}
+    stripped = text.strip()
+    if stripped.startswith("{"):
+        try:
+            value = read_json(stripped)
+        except NotJson:
+            return {"result": stripped}
+        if isinstance(value, dict):
+            return value
+    return {"result": stripped}
+
+
+def verdict(end: ProcessEnd, *, shell: bool, limit: Limit) -> Failed | None:
+    """The failure that an end means, None for success (engine.md 6.4). Text that was printed is never judged."""
+    if end.stopped:
+        return Failed(FailureCode.INTERRUPTED, "the process was stopped with the run")
+    if end.timed_out:
+        return Failed(limit.code, f"killed after {limit.seconds:g} s: {limit.text} passed{_ends(end)}")
+    if end.signal:
+        return Failed(FailureCode.TOOL_FAILED_TRANSIENT, f"the process died by signal {end.signal}{_ends(end)}")
+    if end.exit_code == 0:
+        return None
+    return Failed(_code_of(end.exit_code, shell), f"the process ended with exit code {end.exit_code}{_ends(end)}")
+
+
+def _code_of(exit_code: int, shell: bool) -> FailureCode:
+    if exit_code == TRANSIENT_EXIT or (shell and exit_code in SHELL_SIGNALS):
+        return FailureCode.TOOL_FAILED_TRANSIENT
+    return FailureCode.TOOL_FAILED_PERMANENT if exit_code in PERMANENT_EXITS else FailureCode.EXECUTION_FAILED
+
+
+def _ends(end: ProcessEnd) -> str:
+    """The end of both streams, for the error text."""
+    parts = [
+        f"\n{name}: {text}"
+        for name, stream in (("stdout", end.stdout), ("stderr", end.stderr))
+        if (text := _end(stream))
+    ]
+    return "".join(parts)
+
+
+def _end(stream: Captured) -> str:
+    return _text((stream.tail or stream.head)[-SHOWN:]).strip()
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")

@@ -1,0 +1,64 @@
+"""One attempt and its lines of control: who works on which run, with what.
+
+Made by ``launch`` and ``resume``, read by everything below them. An attempt is one claim of a run by this process; a
+line is the main path of the run or one branch of a fan-out (engine.md 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.dsl.graph import Graph, NodeKind
+from engine.nodes.base import Execute, RunFolders
+from engine.nodes.kinds import NODE_KINDS
+from engine.ports import Clock, IdMaker
+from engine.runtime.budget import Caps, GracePolicy
+from engine.runtime.loops import LoopMap
+from engine.runtime.requests import Seen, unseen
+from engine.runtime.runlog import RunLog
+from engine.runtime.scopes import Scopes
+from engine.runtime.settings import EngineSettings
+from engine.runtime.state import RunState
+from engine.runtime.stop import StopCell
+from engine.store.boundary import BoundaryWriter
+from engine.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What stays the same from the claim to the release of the lock.
+
+    ``deadline`` is the monotonic second at which ``--timeout`` passes, None without one; ``lock_fd`` is inherited by
+    every process of the run; ``environment`` is what tools see; ``nodes`` says which function executes which kind.
+    """
+
+    run_id: str
+    epoch: int
+    graph: Graph
+    caps: Caps
+    store: Store
+    writer: BoundaryWriter
+    clock: Clock
+    ids: IdMaker
+    settings: EngineSettings
+    stop: StopCell
+    folders: RunFolders
+    runlog: RunLog
+    loops: LoopMap
+    grace: GracePolicy
+    nodes: Mapping[NodeKind, Execute | None] = field(default_factory=lambda: NODE_KINDS)
+    lock_fd: int = -1
+    deadline: float | None = None
+    progress: Seen = unseen
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of control: its state, what it may read, and its branch path (empty for the main line)."""
+
+    attempt: Attempt
+    state: RunState
+    scopes: Scopes
+    branch: str = ""

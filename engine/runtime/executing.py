@@ -1,0 +1,107 @@
+"""Running a node and its recovery in place: from a prepared step to an outcome.
+
+Called by ``step``. Holds one of the two broad excepts of the system: whatever a node raises becomes a failed outcome.
+Waiting between two tries can be woken by a stop. Implements engine.md 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.dsl.graph import NodeKind, ValueType
+from engine.dsl.values import check_output
+from engine.events import EventType
+from engine.failures import FailureCode
+from engine.outcome import Completed, Failed, Outcome, Paused, Question
+from engine.runtime.attempt import Line
+from engine.runtime.budget import REFUSE_AT, Axis, readings
+from engine.runtime.classify import classify
+from engine.runtime.preparing import Step, context_of
+from engine.runtime.recovery import Recovery, RecoveryDecision, decide, recipe_of
+from engine.runtime.writing import save_recovery
+
+ACKNOWLEDGE = "acknowledge_recovery"
+"""The field that answers a recovery pause (engine.md 6.5)."""
+RECOVERY = "recovery"
+"""The kind of that question."""
+
+
+def execute(line: Line, step: Step) -> Outcome:
+    """The outcome of the node after its recipe has ended. Never raises for what the node does."""
+    while True:
+        outcome = _once(line, step)
+        if not isinstance(outcome, Failed) or line.attempt.stop.is_set():
+            return outcome
+        decision = _recover(line, step, outcome)
+        if decision.action is Recovery.FAIL:
+            return outcome
+        if decision.action is Recovery.PAUSE:
+            return Paused(_recovery_question(step, outcome))
+        if line.attempt.clock.wait(line.attempt.stop.event, decision.delay):
+            return outcome
+
+
+def _once(line: Line, step: Step) -> Outcome:
+    run = line.attempt.nodes[step.node.kind]
+    if run is None:
+        return Failed(FailureCode.CAPABILITY_UNSUPPORTED, f"this build does not run {step.node.kind} nodes")
+    try:
+        return run(context_of(line, step))
+    except Exception as problem:  # noqa: BLE001 - nodes never raise past here; everything becomes an outcome
+        return classify(problem)
+
+
+def check_schema(line: Line, step: Step, outcome: Outcome) -> Outcome:
+    """A completed output against the node's declared schema, normalised; a misfit names its fields.
+
+    It is SCHEMA_VALIDATION, of a compute node EXPRESSION_FAILED (language.md 5.3). Answers were checked before.
+    """
+    schema = line.attempt.graph.schema_of(step.node.output)
+    if schema is None or not isinstance(outcome, Completed) or step.node.kind is NodeKind.HUMAN:
+        return outcome
+    computed = step.node.kind is NodeKind.COMPUTE
+    checked = check_output(schema.fields, outcome.output, computed=computed)
+    if not checked.problems:
+        return replace(outcome, output=checked.value)
+    code = FailureCode.EXPRESSION_FAILED if computed else FailureCode.SCHEMA_VALIDATION
+    text = f"the output of node {step.node.name} does not fit schema {schema.name}: {checked.problem}"
+    return Failed(code, text)
+
+
+def _recover(line: Line, step: Step, failed: Failed) -> RecoveryDecision:
+    """Choose by the recipe, count, and put the choice on the timeline before anything waits."""
+    code, name = str(failed.code), step.node.name
+    if failed.deliberate or _cut_off(line, code):
+        return RecoveryDecision(Recovery.FAIL, "not repeated in place")
+    counts = line.state.recovery_counts.get(name, {})
+    count = counts.get(code, 0)
+    roll = int(line.attempt.ids.new()[-6:], 16) / 0xFFFFFF
+    decision = decide(recipe_of(code, step.node), count, retry_after=failed.retry_after, roll=roll)
+    if decision.action is Recovery.FAIL:
+        return decision
+    line.state.recovery_counts[name] = {**counts, code: count + 1}
+    data: dict[str, object] = {"code": code, "reason": decision.reason, "attempt": count + 1, "error": failed.message}
+    if decision.action is Recovery.RETRY:
+        data["delay_ms"] = int(decision.delay * 1000)
+    line.state.note(EventType.NODE_RECOVERY, name, **data)
+    save_recovery(line, name)
+    return decision
+
+
+def _cut_off(line: Line, code: str) -> bool:
+    """Whether a budget failure is the deadline of ``max_duration``: no recipe, the run stops (engine.md 6.3)."""
+    if code != FailureCode.BUDGET_EXCEEDED:
+        return False
+    found = readings(line.state.spent(), line.attempt.caps)
+    return any(reading.axis is Axis.DURATION and reading.ratio >= REFUSE_AT for reading in found)
+
+
+def _recovery_question(step: Step, failed: Failed) -> Question:
+    """What a recovery pause asks (engine.md 6.5)."""
+    questions: dict[str, object] = {
+        "recovery_code": str(failed.code),
+        "last_error": failed.message,
+        "last_error_details": {"code": str(failed.code), "message": failed.message, "node_id": step.node.name},
+    }
+    field = {"name": ACKNOWLEDGE, "type": str(ValueType.STRING)}
+    return Question(RECOVERY, questions, (field,), f"Node {step.node.name} failed: {failed.message}")

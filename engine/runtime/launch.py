@@ -1,0 +1,126 @@
+"""Launching a run: compile and check without a write, then one exclusive insert, then the walk.
+
+Called by ``api.Engine``. The calling thread executes the run until it stops. Implements engine.md 1.3 (first row), 3.4
+(first row) and 7.8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.checkpoint import Head
+from engine.dsl.graph import FailNode
+from engine.errors import RunConflict
+from engine.events import EventType, NewEvent
+from engine.run import NewRun, RunRecord, check_run_id
+from engine.runtime.attempt import Line
+from engine.runtime.ending import Ending
+from engine.runtime.gates import check_budget, check_stop
+from engine.runtime.host import Host
+from engine.runtime.leaving import reach_fail
+from engine.runtime.loop import Place, run_to_end
+from engine.runtime.opening import Opening, open_line, visible_environment
+from engine.runtime.preparing import prepare
+from engine.runtime.program import Program, load_program
+from engine.runtime.requests import LaunchRequest
+from engine.runtime.signs import Signs
+from engine.runtime.state import RunState
+from engine.runtime.stop import StopCell
+from engine.runtime.variables import given_values, resolve
+from engine.runtime.writing import conclude, started_data
+from engine.store.changes import Launch, Written
+from engine.store.locks import RunLock
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A launch that nothing forbids: the program, the values given, the values that the run starts with."""
+
+    program: Program
+    given: dict[str, object]
+    vars: dict[str, object]
+
+
+def prepare_launch(host: Host, request: LaunchRequest) -> Prepared:
+    """Compile and check; nothing is written. Raises SourceMissing, SourceInvalid, InvalidVars, InvalidId."""
+    if request.run_id is not None:
+        check_run_id(request.run_id)
+    program = load_program(host, request.file)
+    given = given_values(program.graph, request.vars, request.typed_vars, request.preset)
+    return Prepared(program, given, resolve(program.graph, given, request.preset, visible_environment(host)))
+
+
+def launch(host: Host, request: LaunchRequest) -> RunRecord:
+    """Run to the end of this attempt; the record as it was stored last.
+
+    Raises what ``prepare_launch`` raises, RunConflict for a used id, RunDeleted for a deleted one, StoreError.
+    """
+    prepared = prepare_launch(host, request)
+    run_id = request.run_id or host.ids.new()
+    lock = RunLock(host.store.root, run_id, host.owner)
+    if not lock.acquire():
+        raise RunConflict(f"run {run_id} already exists and is executed by {lock.holder_text()}", "choose another id")
+    try:
+        _launch_locked(host, request, prepared, lock)
+    finally:
+        lock.release()
+    return host.store.runs.get(run_id)
+
+
+def _launch_locked(host: Host, request: LaunchRequest, prepared: Prepared, lock: RunLock) -> None:
+    graph = prepared.program.graph
+    cell = StopCell(Signs(host.clock))
+    state = RunState(prepared.vars, host.clock, started=host.clock.monotonic())
+    opening = Opening(
+        lock.run_id, 1, request.workspace, request.ask, cell, lock.fileno(), request.timeout, request.progress
+    )
+    line = open_line(host, graph, state, opening)
+    with host.executing.enter(lock.run_id, cell):
+        refused = _refused(line)
+        host.store.runs.insert_claimed(
+            _new_run(request, prepared, lock.run_id), _first_commit(host, line, prepared, refused)
+        )
+        request.claimed()
+        with host.watcher.watching(lock.run_id, cell, 1):
+            try:
+                if refused is not None:
+                    conclude(line, refused)
+                else:
+                    run_to_end(line, Place(graph.entry, announced=True))
+            finally:
+                line.attempt.runlog.close()
+
+
+def _refused(line: Line) -> Ending | None:
+    """An entry that is a fail node, or a cap that is reached already: the run ends where it starts."""
+    entry = line.attempt.graph.nodes[line.attempt.graph.entry]
+    if isinstance(entry, FailNode):
+        return reach_fail(line, entry)
+    return check_stop(line, entry.name) or check_budget(line, entry.name)
+
+
+def _first_commit(host: Host, line: Line, prepared: Prepared, refused: Ending | None) -> Launch:
+    graph = prepared.program.graph
+    bounds = {name: loop.cap for name, loop in graph.loops.items() if loop.cap}
+    events = [NewEvent(EventType.RUN_STARTED, data={"inputs": prepared.given, "loop_bounds": bounds})]
+    if refused is None:
+        step = prepare(line, graph.nodes[graph.entry])
+        events.append(NewEvent(EventType.NODE_STARTED, graph.entry, data=started_data(step)))
+    return Launch(host.owner, Head(graph.entry), prepared.program.sources, Written(events=tuple(events)))
+
+
+def _new_run(request: LaunchRequest, prepared: Prepared, run_id: str) -> NewRun:
+    program = prepared.program
+    return NewRun(
+        id=run_id,
+        name=request.name,
+        workflow=program.graph.workflow,
+        file_path=str(program.path),
+        workspace=str(request.workspace),
+        digest=program.digest,
+        inputs=prepared.given,
+        preset=request.preset,
+        bundle_path=program.bundle_path,
+        parent_id=request.parent_id,
+        ask=request.ask,
+    )

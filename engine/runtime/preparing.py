@@ -1,0 +1,117 @@
+"""What a node gets before it runs: its input, its time limit, its place in the loops.
+
+Called by ``step``; makes a frozen ``Step`` and, for each execution, the context that the node sees. Implements
+language.md 7.8 and engine.md 12.4 (the smallest limit wins).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.checkpoint import interaction_id
+from engine.dsl.graph import AgentNode, Edge, Mapped, Node, NodeKind, SignalNode, ToolNode
+from engine.dsl.rendering import value
+from engine.failures import FailureCode
+from engine.nodes.base import Limit, NodeContext
+from engine.runtime.attempt import Line
+from engine.runtime.budget import remaining_duration
+from engine.runtime.gates import grace_of
+from engine.runtime.inputs import build_input, participating
+from engine.runtime.loops import iterations
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One execution of a node: what goes in, where in the loops, since when (monotonic seconds).
+
+    ``resumed`` marks the node at which a resume starts again.
+    """
+
+    node: Node
+    input: Mapping[str, object]
+    loops: tuple[tuple[str, int], ...]
+    started: float
+    resumed: bool = False
+
+    @property
+    def iteration(self) -> int:
+        """Crossings of the innermost loop around the node."""
+        return self.loops[-1][1] if self.loops else 0
+
+    @property
+    def path(self) -> str:
+        """The iteration as text: empty outside loops, a number in one loop, an encoded path in several."""
+        if len(self.loops) <= 1:
+            return str(self.iteration) if self.loops else ""
+        return "-".join(f"{name}.{count}" for name, count in self.loops)
+
+
+def prepare(line: Line, node: Node, *, resumed: bool = False) -> Step:
+    """The step of ``node`` at this moment. Raises EvaluationError when a mapping cannot be computed."""
+    attempt, state = line.attempt, line.state
+    edges = participating(
+        attempt.graph.incoming.get(node.name, ()), state.incoming.get(node.name, ()), state.outputs.__contains__
+    )
+    base = state.vars if node.name == attempt.graph.entry else {}
+
+    def render(mapped: Mapped, edge: Edge) -> object:
+        return value(mapped.value, line.scopes.at(state.outputs.get(edge.source, {})))
+
+    loops = iterations(attempt.loops.loops_of(node.name), state.loops)
+    return Step(node, build_input(base, edges, render), loops, attempt.clock.monotonic(), resumed)
+
+
+def question_id(line: Line, step: Step) -> str:
+    """The id of the question that the step may ask."""
+    return interaction_id(line.attempt.run_id, step.node.name, step.loops)
+
+
+def context_of(line: Line, step: Step) -> NodeContext:
+    """What the node sees of the run in this execution."""
+    attempt = line.attempt
+    return NodeContext(
+        run_id=attempt.run_id,
+        graph=attempt.graph,
+        node=step.node,
+        input=step.input,
+        scope=line.scopes.at(step.input),
+        folders=attempt.folders,
+        limit=limit_of(line, step.node),
+        stop=attempt.stop,
+        watcher=attempt.stop.signs,
+        clock=attempt.clock,
+        lock_fd=attempt.lock_fd,
+        environment=attempt.environment,
+        label=f"{step.node.name}{'-' + step.path if step.path else ''}",
+        warn=attempt.runlog.alert,
+        log=attempt.runlog.block,
+        output_cap=attempt.settings.output_cap,
+        answered=_answered(line, step),
+    )
+
+
+def _answered(line: Line, step: Step) -> Mapping[str, object] | None:
+    """Answers recorded for this very iteration before the run stopped (engine.md 7.5, "answered earlier")."""
+    if not step.resumed or step.node.kind is not NodeKind.HUMAN:
+        return None
+    found = line.attempt.store.interactions.get(line.attempt.run_id, step.node.name, question_id(line, step))
+    if found is None or found.answers is None or found.retired_at is not None:
+        return None
+    return found.answers
+
+
+def limit_of(line: Line, node: Node) -> Limit:
+    """The smallest of the node's own timeout, the attempt's rest, the budget's rest and the ceiling of one process."""
+    attempt = line.attempt
+    limits = [Limit(attempt.settings.process_timeout, FailureCode.TIMEOUT, "the ceiling of one process")]
+    if isinstance(node, ToolNode | AgentNode | SignalNode) and node.timeout:
+        limits.append(Limit(node.timeout, FailureCode.TIMEOUT, f"the node's timeout of {node.timeout:g} s"))
+    if attempt.deadline is not None:
+        rest = max(0.001, attempt.deadline - attempt.clock.monotonic())
+        limits.append(Limit(rest, FailureCode.TIMEOUT, "--timeout"))
+    rest_of_budget = remaining_duration(line.state.spent(), attempt.caps, grace_of(line))
+    if rest_of_budget is not None:
+        text = f"max_duration of {attempt.caps.duration:g} s"
+        limits.append(Limit(max(0.001, rest_of_budget), FailureCode.BUDGET_EXCEEDED, text))
+    return min(limits, key=lambda limit: limit.seconds)

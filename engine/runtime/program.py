@@ -1,0 +1,97 @@
+"""The program that a run executes: loaded, refused when it has errors or reaches what this build does not run.
+
+Called by ``launch`` and by every resume. Implements language.md 1.1 (a launch refuses what it would reach), 1.2 and 15.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.dsl.graph import Graph, Node, RouterMode, RouterNode, ToolNode
+from engine.dsl.load import Loaded, launch_errors, load
+from engine.errors import SourceInvalid
+from engine.run import SourceFile
+from engine.runtime.host import Host
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled source that may be launched. ``path`` is absolute; ``bundle_path`` is empty for a single file."""
+
+    graph: Graph
+    digest: str
+    sources: tuple[SourceFile, ...]
+    path: Path
+    bundle_path: str = ""
+
+
+def load_program(host: Host, file: Path) -> Program:
+    """Load a workflow for execution. Raises SourceMissing, SourceInvalid with the first error."""
+    around = host.settings.around
+    loaded = load(
+        file,
+        catalogue=around.catalogue,
+        connections=around.connections,
+        backends=around.backends,
+        default_backend=around.default_backend,
+    )
+    _refuse_errors(loaded, file)
+    graph = loaded.graph
+    assert graph is not None
+    _refuse_unsupported(host, graph, file)
+    sources = tuple(SourceFile(each.path, each.text) for each in loaded.sources)
+    path = file.absolute()
+    bundle = str(path) if path.is_dir() else ""
+    return Program(graph, loaded.digest, sources, path, bundle)
+
+
+def _refuse_errors(loaded: Loaded, file: Path) -> None:
+    errors = launch_errors(loaded)
+    if not errors:
+        return
+    first = errors[0]
+    more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
+    text = f"{first.file}:{first.line}:{first.column}: {first.code} {first.message}{more}"
+    raise SourceInvalid(text, first.hint or f"see all findings with: pointsman validate {file}")
+
+
+def _refuse_unsupported(host: Host, graph: Graph, file: Path) -> None:
+    for name in reached(graph):
+        node = graph.nodes[name]
+        what = _unsupported(host, node)
+        if what:
+            place = f"{node.span.file}:{node.span.line}: " if node.span else ""
+            raise SourceInvalid(
+                f"{place}X001 node {name}: {what} not run by this build", f"take the node out of {file}"
+            )
+
+
+def _unsupported(host: Host, node: Node) -> str:
+    if isinstance(node, RouterNode):
+        return f"mode {node.mode} is" if node.mode not in RUN_MODES else ""
+    if isinstance(node, ToolNode) and node.action:
+        return "connector operations are"
+    return "" if host.nodes[node.kind] is not None else f"{node.kind} nodes are"
+
+
+RUN_MODES = frozenset({RouterMode.CONDITION, RouterMode.ROUND_ROBIN})
+"""Router modes of this build."""
+
+
+def reached(graph: Graph) -> tuple[str, ...]:
+    """The nodes that ``entry`` leads to, nearest first; terminals are none."""
+    order, seen = [graph.entry], {graph.entry}
+    for name in order:
+        for edge in graph.outgoing(name):
+            if edge.target in graph.nodes and edge.target not in seen:
+                seen.add(edge.target)
+                order.append(edge.target)
+    return tuple(name for name in order if name in graph.nodes)
+
+
+def recorded_elsewhere(program: Program, digest: str) -> bool:
+    """Whether ``digest`` is that of a bundle's main file alone, as an older build recorded it (engine.md 7.6)."""
+    main = program.sources[0].text.encode()
+    return bool(program.bundle_path) and hashlib.sha256(main).hexdigest() == digest
