@@ -70,8 +70,13 @@ def load_complete(path: Path, environment: Mapping[str, str]) -> Settings:
     settings = load(path, environment)
     missing = [*missing_bots(settings)]
     if missing:
-        raise ConfigError("config_invalid", _placed(missing, read_document(path, _shown(path)), _shown(path)))
+        raise refusal(path, missing)
     return settings
+
+
+def refusal(path: Path, problems: list[Problem]) -> ConfigError:
+    """``problems`` about the configuration of ``path``, each with its line."""
+    return ConfigError("config_invalid", _placed(problems, read_document(path, _shown(path)), _shown(path)))
 
 
 @dataclass(slots=True)

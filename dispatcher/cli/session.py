@@ -32,7 +32,7 @@ class Need(Enum):
     SETTINGS = "settings"
     """The configuration must be right."""
     BOTS = "bots"
-    """And the bots that it names must exist."""
+    """And the bots that it names must exist and declare the vars that they are given."""
 
 
 class Session:
@@ -103,15 +103,22 @@ class Session:
         path = self.config_path
         if path is None:
             return defaults(self.folder, self.environment)
-        from config.load import load, load_complete
-
         try:
-            return (load_complete if self.need is Need.BOTS else load)(path, self.environment)
+            return self._load(path)
         except ConfigError as error:
             if self.need is not Need.NOTHING or self.given_config is not None or error.code == "invalid_setting":
                 raise
             self.warn(f"{path.name} is not used. {error.message}")
             return defaults(self.folder, self.environment)
+
+    def _load(self, path: Path) -> Settings:
+        if self.need is Need.BOTS:
+            from dispatcher.preflight import load_checked
+
+            return load_checked(path, self.environment)
+        from config.load import load
+
+        return load(path, self.environment)
 
     # -- the store ---------------------------------------------------------------------------------------------------
     @property
