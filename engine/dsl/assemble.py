@@ -16,8 +16,8 @@ from engine.dsl.bundle import Bundle
 from engine.dsl.data import PresetDraft, SchemaDraft, VarDraft, read_presets, read_schema, read_vars
 from engine.dsl.diagnostics import Diagnostics
 from engine.dsl.draft import Draft, EdgeDraft, NodeDraft, OtherDraft, PromptDraft, WorkflowDraft
+from engine.dsl.graph import TERMINALS, Span
 from engine.dsl.includes import Includes
-from engine.dsl.graph import Span
 from engine.dsl.others import read_attachments, read_other, read_secrets
 from engine.dsl.parser.blocks import NODE_WORDS
 from engine.dsl.reader import Feature, Owner, Reader
@@ -170,6 +170,9 @@ class _Assembly:
         name, kind = declaration.name, declaration.kind
         owner = Owner(kind, name)
         first = self.draft.nodes.get(name)
+        if declaration.block is None or name in TERMINALS:
+            self.draft.unclear |= {name}
+            return
         if first is not None:
             self._twice("node", name, first.span, declaration.name_span, "C041")
             return
@@ -196,6 +199,10 @@ class _Assembly:
         for name, text in self.bundle.prompts.items():
             if name not in self.draft.prompts:
                 self._add_prompt(name, text, self.draft.folder / "prompts", text.span)
+        for name, preset in self.bundle.presets.items():
+            known = self.draft.presets.get(name)
+            values, span = (known.values, known.span) if known else ({}, preset.span)
+            self.draft.presets[name] = PresetDraft(name, values, span, preset.values)
 
     def _edges(self, lines: Iterable[EdgeLine]) -> None:
         edges = self.draft.edges

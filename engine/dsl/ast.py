@@ -62,11 +62,12 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class ListValue:
-    """``[a, b]`` or a block of ``- item`` lines."""
+    """``[a, b]`` or a block of ``- item`` lines, whose comments are ``trivia``, one for each item."""
 
     items: tuple[Scalar, ...]
     span: Span = field(compare=False)
     dashes: bool = field(default=False, compare=False)
+    trivia: tuple[Trivia | None, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +252,8 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class File:
     """One source file as a tree. ``unclear`` are names of declarations whose header could not be read: a reference
-    to one of them is no further mistake."""
+    to one of them is no further mistake. ``differs`` are places that profile 2 would read differently, in a file that
+    does not say its profile."""
 
     path: str
     profile: int
@@ -259,3 +261,4 @@ class File:
     declarations: tuple[Declaration | Use, ...]
     comments: tuple[Comment, ...] = field(default=(), compare=False)
     unclear: frozenset[str] = field(default=frozenset(), compare=False)
+    differs: tuple[Span, ...] = field(default=(), compare=False)

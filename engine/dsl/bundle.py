@@ -1,7 +1,6 @@
-"""The folder bundle around a ``main.bot``: prompts and presets from Markdown files (language.md 13).
+"""The folder bundle around a ``main.bot``: prompts and presets from Markdown files, manifest, skills (language.md 13).
 
-Called by ``load``. The manifest is ``manifest``; packed bundles are unpacked by whoever opens them. Files are read
-once, and their bytes enter the digest.
+Called by ``load``. Packed bundles are ``pack``. Prompts and presets are read once, and their bytes enter the digest.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from engine.dsl.diagnostics import Diagnostics
 from engine.dsl.digest import Part, Tag
 from engine.dsl.front_matter import FrontMatter, split
 from engine.dsl.graph import Span
+from engine.dsl.manifest import Manifest, Skill, read_manifest, read_skills
 from engine.dsl.source import decode
 
 PROMPTS, PRESETS, SKILLS, MANIFEST = "prompts", "presets", "skills", "manifest.yaml"
@@ -38,6 +38,14 @@ class Bundle:
     prompts: Mapping[str, Text]
     presets: Mapping[str, BundlePreset]
     parts: tuple[Part, ...]
+    manifest: Manifest
+    skill_files: tuple[Skill, ...]
+
+    @property
+    def skills(self) -> Mapping[str, Skill]:
+        """Skills by name and by file stem."""
+        stems = {Path(skill.file).stem: skill for skill in self.skill_files}
+        return {**stems, **{skill.name: skill for skill in self.skill_files if skill.name}}
 
     @property
     def skills_dir(self) -> str:
@@ -59,7 +67,8 @@ def read_bundle(folder: Path, found: Diagnostics) -> Bundle:
         parts.append(Part(Tag.PRESET, path.name, data))
         preset = _preset(path, split(decode(data, str(path), found)), found)
         presets[preset.name] = preset
-    return Bundle(folder, prompts, presets, tuple(parts))
+    manifest = read_manifest(folder / MANIFEST, found)
+    return Bundle(folder, prompts, presets, tuple(parts), manifest, tuple(read_skills(folder / SKILLS)))
 
 
 def _markdown(folder: Path, found: Diagnostics) -> list[tuple[Path, bytes]]:

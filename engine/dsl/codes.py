@@ -93,9 +93,7 @@ _STRUCTURE: dict[str, Code] = {
     "C025": _e("MCP server `{name}`: {problem}", "{expected}"),
     "C026": _e("loop `{name}` may be crossed {cap} times", "write a cap of at least 1"),
     "C027": _e("unknown reasoning effort `{found}`", "the words are low, medium, high, xhigh, max, ultracode"),
-    "C028": _w(
-        "branches map `{key}` to `{target}` with different values; the last one wins", "use one key per branch"
-    ),
+    "C028": _w("branches map `{key}` to `{target}` with different values; the last one wins", "use one key per branch"),
     "C029": _e("`outputs.{name}`: no node is called that", "declare the node, or correct the name"),
     "C030": _e("`import` in source that is no file", "save the source as a file and open that"),
     "C031": _e("`{name}` has no field `{field}` in its output schema `{schema}`", "map a declared field"),
@@ -201,7 +199,7 @@ _CONNECTORS: dict[str, Code] = {
     "C262": _e("`{property}` on a connector action", "remove it: the connector knows what is safe to repeat"),
     "C263": _e("`postcondition` on a connector action", "remove it"),
     "C264": _e("params: {problem}", "give each parameter one name, once"),
-    "C265": _e("{property} `{found}` is malformed", 'write {property} like {expected}'),
+    "C265": _e("{property} `{found}` is malformed", "write {property} like {expected}"),
     "C266": _w("`{property}` without `action`", "remove it, or add `action:`"),
     "X001": _w("{feature} is not supported yet", "do without it"),
     "X002": _e("no operation is called `{name}`", "look up the operations of the connector"),
@@ -246,9 +244,9 @@ _LATER: dict[str, Code] = {
     "C175": _w("fallback `{name}`: unknown trigger `{found}`", "{expected}"),
     "C176": _e("fallback `{name}` crosses from a plan to a metered backend", "add `metered: true`"),
     "C190": _w("supervisor `{name}` watches `{found}`, which is no agent", "name an agent or a judge"),
-    "C191": _e("supervisor `{name}`: {problem}", "{expected}"),
+    "C191": _w("supervisor `{name}`: {problem}", "{expected}"),
     "C192": _e("supervisor `{name}` is declared twice; the first is at {first}", "rename one"),
-    "C193": _e("supervisor `{name}`: no prompt is called `{found}`", "declare the prompt"),
+    "C193": _w("supervisor `{name}`: no prompt is called `{found}`", "declare the prompt"),
     "C194": _e("resource `{name}`: {problem}", "write a number of at least 1, or a list of names"),
     "C195": _e("no resource is called `{name}`", "declare it in `resources:` of the workflow"),
     "C196": _e("{kind} `{name}` has no event", 'add `event: "name"`'),
@@ -259,16 +257,48 @@ _LATER: dict[str, Code] = {
     "C242": _w("await_answers `{name}` waits for `{found}`, which asks nothing", "name a node that asks"),
     "C243": _e("`session: persist` of `{name}` inside a branch", "move the node out of the branch"),
     "C245": _e("`interaction: {found}` of `{name}` inside a branch", "write `interaction: human`"),
-    "C267": _w("backend `{backend}` of `{name}` cannot ask asynchronously", "write `interaction: human`"),
+    "C267": _e("backend `{backend}` of `{name}` cannot ask asynchronously", "write `interaction: human`"),
     "C268": _e("`session_slot` of `{name}` without `session: persist`", "add `session: persist`, or remove it"),
     "C269": _e("foreach `{name}` has two meanings; the first is at {first}", "give both the same element and list"),
 }
 
-CODES: Mapping[str, Code] = MappingProxyType(
-    {**_SYNTAX, **_STRUCTURE, **_VALUES, **_BUNDLES, **_CONNECTORS, **_LATER}
-)
+CODES: Mapping[str, Code] = MappingProxyType({**_SYNTAX, **_STRUCTURE, **_VALUES, **_BUNDLES, **_CONNECTORS, **_LATER})
 
 RESERVED: frozenset[str] = frozenset(
-    "C045 C047 C060 C082 C087 C088 C089 C128 C132 C136 C150 C172 C174 C177 C205 C206 C207 C208 C209 C210 C211 C212"
-    " C223 C230 C246 C252 C253 C254 C255 C300 C301 C302 C303 C304".split()
+    [
+        "C045",
+        "C047",
+        "C060",
+        "C082",
+        "C087",
+        "C088",
+        "C089",
+        "C128",
+        "C132",
+        "C136",
+        "C150",
+        "C172",
+        "C174",
+        "C177",
+        "C205",
+        "C206",
+        "C207",
+        "C208",
+        "C209",
+        "C210",
+        "C211",
+        "C212",
+        "C223",
+        "C230",
+        "C246",
+        "C252",
+        "C253",
+        "C254",
+        "C255",
+        "C300",
+        "C301",
+        "C302",
+        "C303",
+        "C304",
+    ]
 )

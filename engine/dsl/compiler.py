@@ -43,8 +43,24 @@ from engine.dsl.subbots import child_path
 from engine.dsl.templates import Template
 
 AGENT_FIELDS = frozenset(
-    "description input output publish artifact_labels await needs model backend system user session tools timeout"
-    " readonly interaction".split()
+    [
+        "description",
+        "input",
+        "output",
+        "publish",
+        "artifact_labels",
+        "await",
+        "needs",
+        "model",
+        "backend",
+        "system",
+        "user",
+        "session",
+        "tools",
+        "timeout",
+        "readonly",
+        "interaction",
+    ]
 )
 
 

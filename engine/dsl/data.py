@@ -78,7 +78,7 @@ def read_vars(block: Block | None, found: Diagnostics) -> list[VarDraft]:
         members, pattern = _constraints(line, typed, kind, found)
         default: object = None
         if typed.default is not None:
-            default = _default(line.key, kind, typed.default, members, pattern, found)
+            default = _default(Var(line.key, kind, False, None, members, pattern), typed.default, found)
         required = typed.default is None
         drafts.append(VarDraft(Var(line.key, kind, required, default, members, pattern), line.span))
     return drafts
@@ -158,34 +158,31 @@ def _constraints(line: Property, typed: TypeValue, kind: ValueType, found: Diagn
     return tuple(dict.fromkeys(members)), pattern
 
 
-def _default(
-    name: str, kind: ValueType, literal: Scalar | ListValue, members: tuple[str, ...], pattern: str, found: Diagnostics
-) -> object:
+def _default(var: Var, literal: Scalar | ListValue, found: Diagnostics) -> object:
     try:
-        value = read_literal(kind, literal)
+        value = read_literal(var.type, literal)
     except Misfit as misfit:
-        found.add("C109", literal, name=name, type=kind.value, problem=str(misfit), expected=misfit.expected)
+        fields = {"type": var.type.value, "problem": str(misfit), "expected": misfit.expected}
+        found.add("C109", literal, name=var.name, **fields)
         return None
-    problem = outside(name, value, members, pattern)
+    problem = outside(var, value)
     if problem is not None:
         code, fields = problem
         found.add(code, literal, **fields)
     return value
 
 
-def outside(
-    name: str, value: object, members: tuple[str, ...], pattern: str
-) -> tuple[str, dict[str, object]] | None:
+def outside(var: Var, value: object) -> tuple[str, dict[str, str]] | None:
     """Which constraint ``value`` breaks: C126 for an enum, C161 for a pattern, with the fields of the message.
 
     Text with environment forms is judged at launch, when they have a value.
     """
     if not isinstance(value, str) or "$" in value:
         return None
-    if members and value not in members:
-        return "C126", {"name": name, "members": ", ".join(f'"{member}"' for member in members)}
-    if pattern and re.search(pattern, value) is None:
-        return "C161", {"problem": f'the default of `{name}` does not match its pattern "{pattern}"'}
+    if var.enum and value not in var.enum:
+        return "C126", {"name": var.name, "members": ", ".join(f'"{member}"' for member in var.enum)}
+    if var.pattern and re.search(var.pattern, value) is None:
+        return "C161", {"problem": f'the default of `{var.name}` does not match its pattern "{var.pattern}"'}
     return None
 
 

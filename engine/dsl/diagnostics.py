@@ -24,7 +24,9 @@ class Located(Protocol):
     """Anything that has a place: every node of the tree."""
 
     @property
-    def span(self) -> Span: ...
+    def span(self) -> Span:
+        """The place."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

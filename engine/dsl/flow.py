@@ -153,19 +153,16 @@ class Flow:
             node = self.nodes.get(name)
             if node is not None and node.section.has("await"):
                 return name
-        branches = self._marks(router, walked, known)
+        branches = self._marks(router)
         single = self.routers[router] is RouterMode.FAN_OUT_EACH
+        direct = {edge.index: place for place, edge in enumerate(self.draft.outgoing.get(router, ()))}
         for name in walked:
             sources = {edge.source for edge in self.backward.get(name, ())}
             if len(sources) < 2:
                 continue
             lies: set[int] = set()
             for edge in self.backward.get(name, ()):
-                if edge.source == router:
-                    lies |= branches.get(name, set()) if self._targets(router).count(name) else set()
-                    lies.add(-1 - edge.index)
-                else:
-                    lies |= branches.get(edge.source, set())
+                lies |= {direct[edge.index]} if edge.index in direct else branches.get(edge.source, set())
             if single or len(lies) > 1:
                 return name
         return ""
@@ -195,8 +192,8 @@ class Flow:
             return [edge.target for edge in self.forward.get(join, ())] if join else []
         return [edge.target for edge in self.forward.get(name, ())]
 
-    def _marks(self, router: str, walked: list[str], known: dict[str, str]) -> dict[str, set[int]]:
-        """In which branches each walked node lies; the members of a stepped-over fan-out lie where it lies."""
+    def _marks(self, router: str) -> dict[str, set[int]]:
+        """In which branches each node lies that the router's targets lead to."""
         marks: dict[str, set[int]] = {}
         for place, target in enumerate(self._targets(router)):
             todo, seen = [target], {target, router}

@@ -7,7 +7,7 @@ language reads them; places stay those of the group, so that a mistake is shown 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.dsl import templates
@@ -30,11 +30,22 @@ from engine.dsl.ast import (
 from engine.dsl.diagnostics import Diagnostics, suggestion
 from engine.dsl.graph import TERMINALS
 
-MEMBER_KINDS = frozenset("agent judge router human tool compute subbot fail".split())
+MEMBER_KINDS = frozenset(["agent", "judge", "router", "human", "tool", "compute", "subbot", "fail"])
 PROMPT_KEYS = frozenset({"system", "user", "instructions", "interaction_prompt"})
 TEMPLATE_KEYS = PROMPT_KEYS | frozenset(
-    "command script postcondition over message review_url idempotency_key model backend provider"
-    " interaction_model".split()
+    [
+        "command",
+        "script",
+        "postcondition",
+        "over",
+        "message",
+        "review_url",
+        "idempotency_key",
+        "model",
+        "backend",
+        "provider",
+        "interaction_model",
+    ]
 )
 TEMPLATE_BLOCKS = frozenset({"params"})
 EXPRESSION_BLOCKS = frozenset({"expr"})
@@ -65,8 +76,10 @@ def expand(
             hint = suggestion(use.group, groups, f"declare `group {use.group}:`")
             found.add("C116", use, name=use.group, hint=hint)
             continue
-        bindings = _bindings(use, group, found)
-        _Copy(use, group, bindings, prompts, copies, found).run()
+        copy = _Copy(use, group, prompts, found).run()
+        copies.nodes += copy.nodes
+        copies.edges += copy.edges
+        copies.prompts += copy.prompts
     return copies
 
 
@@ -103,32 +116,26 @@ def _bindings(use: Use, group: Declaration, found: Diagnostics) -> dict[str, str
 class _Copy:
     """One ``use``."""
 
-    def __init__(
-        self,
-        use: Use,
-        group: Declaration,
-        bindings: Mapping[str, str],
-        prompts: Mapping[str, Declaration],
-        copies: Copies,
-        found: Diagnostics,
-    ) -> None:
-        self.use = use
-        self.bindings = bindings
+    def __init__(self, use: Use, group: Declaration, prompts: Mapping[str, Declaration], found: Diagnostics) -> None:
+        self.prefix = use.prefix
+        self.bindings = _bindings(use, group, found)
         self.prompts = prompts
-        self.copies = copies
         self.nodes, self.edges = members_of(group, found)
         self.names = {node.name for node in self.nodes}
         self.loops = {clause.name for edge in self.edges if (clause := edge.loop or edge.foreach)}
         self.copied: dict[str, str] = {}
+        self.copies = Copies()
 
-    def run(self) -> None:
+    def run(self) -> Copies:
+        """The copy."""
         for node in self.nodes:
             block = self._block(node.block) if node.block else None
             self.copies.nodes.append(replace(node, name=self._prefixed(node.name), block=block))
         self.copies.edges.extend(self._edge(edge) for edge in self.edges)
+        return self.copies
 
     def _prefixed(self, name: str) -> str:
-        return f"{self.use.prefix}.{name}"
+        return f"{self.prefix}.{name}"
 
     def _renamed(self, found: re.Match[str]) -> str:
         if found[2] is None:
@@ -169,8 +176,8 @@ class _Copy:
             return replace(entry, block=replace(entry.block, entries=lines))
         return entry
 
-    def _scalar(self, scalar: Scalar, read: object) -> Scalar:
-        if scalar.kind is not ScalarKind.TEXT or not callable(read):
+    def _scalar(self, scalar: Scalar, read: Callable[[str], str]) -> Scalar:
+        if scalar.kind is not ScalarKind.TEXT:
             return scalar
         return replace(scalar, value=read(scalar.text))
 

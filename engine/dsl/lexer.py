@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import NamedTuple
 
 from engine.dsl.diagnostics import Diagnostics
 from engine.dsl.graph import Span
@@ -17,8 +18,33 @@ from engine.dsl.tokens import Body, Comment, Kind, Line, Token
 
 MOST_LEVELS = 100
 DECLARATIONS = frozenset(
-    "vars presets attachments secrets schema mcp_server cursor supervisor contract workflow agent judge router human"
-    " tool compute subbot fail emit wait await_answers prompt group use import".split()
+    [
+        "vars",
+        "presets",
+        "attachments",
+        "secrets",
+        "schema",
+        "mcp_server",
+        "cursor",
+        "supervisor",
+        "contract",
+        "workflow",
+        "agent",
+        "judge",
+        "router",
+        "human",
+        "tool",
+        "compute",
+        "subbot",
+        "fail",
+        "emit",
+        "wait",
+        "await_answers",
+        "prompt",
+        "group",
+        "use",
+        "import",
+    ]
 )
 ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t", "r": "\r", "0": "\0"}
 
@@ -42,13 +68,24 @@ _TOKEN = re.compile(
 _STRINGS, _NAME, _NUMBER, _PLAIN, _ARROW, _PUNCT, _COMMENT, _RAW, _QUOTE, _PIPE, _BAD = range(1, 12)
 
 
-def tokenize(text: str, file: str, found: Diagnostics) -> tuple[list[Line], tuple[Comment, ...], int]:
-    """The logical lines of ``text``, the comments after the last of them, and the profile of the file."""
+class Lexed(NamedTuple):
+    """The logical lines of a file, the comments after the last of them, its profile, whether a ``dsl:`` line says so,
+    and the source lines of texts that profile 2 would read differently (C144)."""
+
+    lines: list[Line]
+    comments: tuple[Comment, ...]
+    profile: int
+    declared: bool
+    differs: tuple[int, ...]
+
+
+def tokenize(text: str, file: str, found: Diagnostics) -> Lexed:
+    """The logical lines of ``text``."""
     rows = text.split("\n")
     head = scan_head(rows, file, found)
     lexer = _Lexer(rows, file, found, decodes=head.decodes, keeps_blank=head.profile == 2)
     lexer.run(head.row)
-    return lexer.lines, tuple(lexer.comments), head.profile
+    return Lexed(lexer.lines, tuple(lexer.comments), head.profile, head.row >= 0, tuple(lexer.differs))
 
 
 class _Lexer:
@@ -64,6 +101,7 @@ class _Lexer:
         self.row = 0
         self.tab_seen = False
         self.deep_seen = False
+        self.differs: list[int] = []
 
     def run(self, skip: int) -> None:
         """Walk all rows; ``skip`` is the row of the ``dsl:`` header, which is read already."""
@@ -246,6 +284,8 @@ class _Lexer:
                 continue
             pair = text[at : at + 2]
             if not self.decodes:
+                if not self.differs or self.differs[-1] != self.row + 1:
+                    self.differs.append(self.row + 1)
                 parts.append(pair)
             elif pair[1:] in ESCAPES:
                 parts.append(ESCAPES[pair[1:]])
@@ -309,9 +349,11 @@ class _Lexer:
             if not text.strip(" \t"):
                 blank += 1
             elif text.startswith(margin):
-                if self.keeps_blank:
+                if self.keeps_blank and parts:
                     parts.extend([""] * blank)
                     places.extend(range(row - blank + 1, row + 1))
+                elif blank and parts:
+                    self.differs.append(row)
                 blank = 0
                 parts.append(text[base:])
                 places.append(row + 1)
@@ -335,7 +377,7 @@ class _Lexer:
             row += 1
         return row
 
-    def _report(self, code: str, row: int, at: int, **fields: object) -> None:
+    def _report(self, code: str, row: int, at: int, **fields: str) -> None:
         self.found.add(code, Span(self.file, row + 1, at + 1), **fields)
 
 

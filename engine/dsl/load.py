@@ -13,7 +13,7 @@ from pathlib import Path
 from engine.dsl.assemble import assemble
 from engine.dsl.bundle import Bundle, read_bundle
 from engine.dsl.catalogue import Operation
-from engine.dsl.checks import check_all
+from engine.dsl.checks import Context, check_all
 from engine.dsl.compiler import Identity, compile_graph
 from engine.dsl.diagnostics import Diagnostic, Diagnostics
 from engine.dsl.digest import Part, Tag, digest, recorded
@@ -103,9 +103,9 @@ class _Loader:
         draft = assemble(unit, bundle, includes, found)
         parse_texts(draft)
         flow = Flow(draft)
-        check_all(draft, flow, self.around, unit, bundle)
+        check_all(Context(draft, flow, self.around, unit, bundle))
         check_children(draft, lambda path: self._child(path, above))
-        facts = note_features(draft, flow, self.around)
+        facts = note_features(draft, flow)
         parts = [Part(Tag.IMPORT, source.name, source.data) for source in unit.fragments]
         parts += [Part(Tag.INCLUDE, name, data) for name, data in includes.files.items()]
         parts += bundle.parts if bundle else ()

@@ -15,10 +15,11 @@ from engine.dsl.draft import Draft
 from engine.dsl.flow import Flow
 from engine.dsl.reader import Feature
 from engine.dsl.shapes import SHAPES
-from engine.dsl.surroundings import Surroundings
 from engine.dsl.uses import reached_declarations
 
-NODE_KINDS = frozenset("agent judge router human tool compute subbot fail emit wait await_answers".split())
+NODE_KINDS = frozenset(
+    ["agent", "judge", "router", "human", "tool", "compute", "subbot", "fail", "emit", "wait", "await_answers"]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class LaunchFacts:
     refused: tuple[Diagnostic, ...] = ()
 
 
-def note_features(draft: Draft, flow: Flow, around: Surroundings) -> LaunchFacts:
+def note_features(draft: Draft, flow: Flow) -> LaunchFacts:
     """Warn about every EXTENDED construct (X001) and say which of them a run reaches; likewise X004."""
     declared = reached_declarations(draft, flow)
     refused: list[Diagnostic] = []

@@ -1,4 +1,4 @@
-"""Declarations of EXTENDED kinds: attachments, secrets, MCP servers, cursors, supervisors, contracts (language.md 4.3, 4.6).
+"""Declarations of EXTENDED kinds, from attachments to contracts (language.md 4.3, 4.6).
 
 Called by ``assemble``. They are read and kept; their checks are ``checks/extended.py``; nothing here runs.
 """

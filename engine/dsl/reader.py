@@ -10,12 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from engine.dsl.ast import Block, EdgeLine, ListValue, MapValue, Property, Scalar, ScalarKind, Style, TypeValue, WithLine
+from engine.dsl.ast import (
+    Block,
+    EdgeLine,
+    ListValue,
+    MapValue,
+    Property,
+    Scalar,
+    ScalarKind,
+    Style,
+    TypeValue,
+    WithLine,
+)
 from engine.dsl.diagnostics import Diagnostics, nearest, suggestion
 from engine.dsl.graph import Span
 from engine.dsl.shapes import SHAPES, Mark, Prop, Shape, Want
 
 DATA_BLOCKS = frozenset({"vars", "attachments"})
+WORDED = frozenset({ScalarKind.TEXT, ScalarKind.BOOL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +216,11 @@ def is_name(text: str) -> bool:
 def _text(reader: Reader, entry: Property, prop: Prop, owner: Owner) -> Item | None:
     reader.without_block(entry)
     value = entry.value
-    if isinstance(value, Scalar) and value.kind in (ScalarKind.TEXT, ScalarKind.BOOL) and value.style is not Style.DOTTED:
+    if (
+        isinstance(value, Scalar)
+        and value.kind in WORDED
+        and value.style is not Style.DOTTED
+    ):
         return Item(value.text, value, entry)
     reader.bad(entry, prop, owner, _quote_it(value))
     return None
@@ -219,7 +235,7 @@ def _quote_it(value: object) -> str:
 def _name(reader: Reader, entry: Property, prop: Prop, owner: Owner) -> Item | None:
     reader.without_block(entry)
     value = entry.value
-    if isinstance(value, Scalar) and value.kind in (ScalarKind.TEXT, ScalarKind.BOOL) and is_name(value.text):
+    if isinstance(value, Scalar) and value.kind in WORDED and is_name(value.text):
         return Item(value.text, value, entry)
     reader.bad(entry, prop, owner)
     return None
@@ -228,7 +244,7 @@ def _name(reader: Reader, entry: Property, prop: Prop, owner: Owner) -> Item | N
 def _ref(reader: Reader, entry: Property, prop: Prop, owner: Owner) -> Item | None:
     reader.without_block(entry)
     value = entry.value
-    if isinstance(value, Scalar) and value.kind in (ScalarKind.TEXT, ScalarKind.BOOL):
+    if isinstance(value, Scalar) and value.kind in WORDED:
         return Item(value.text, value, entry)
     reader.bad(entry, prop, owner)
     return None
@@ -298,10 +314,10 @@ def _list(reader: Reader, entry: Property, prop: Prop, owner: Owner) -> Item | N
 
 def _fits_list(element: Scalar, want: Want) -> bool:
     if want is Want.NAMES:
-        return element.kind in (ScalarKind.TEXT, ScalarKind.BOOL) and is_name(element.text.replace(".", "_"))
+        return element.kind in WORDED and is_name(element.text.replace(".", "_"))
     if want is Want.TEXTS:
         return element.kind is ScalarKind.TEXT and element.style is not Style.DOTTED
-    return element.kind in (ScalarKind.TEXT, ScalarKind.BOOL)
+    return element.kind in WORDED
 
 
 def _nested(reader: Reader, entry: Property, prop: Prop, owner: Owner) -> Item | None:
@@ -346,7 +362,7 @@ def _sandbox(reader: Reader, entry: Property, prop: Prop, owner: Owner) -> Item 
     return Item(section, None, entry)
 
 
-def _open(reader: Reader, entry: Property, prop: Prop, owner: Owner) -> Item | None:
+def _open(reader: Reader, entry: Property, _prop: Prop, _owner: Owner) -> Item | None:
     reader.without_block(entry)
     scalar = entry.value if isinstance(entry.value, Scalar) else None
     return Item(scalar.value if scalar else entry.value, scalar, entry)

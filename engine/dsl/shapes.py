@@ -160,7 +160,7 @@ _HUMAN = {
     **_IO,
     "needs": _NEEDS,
     "instructions": _PROMPT,
-    "interaction": _words(*_MODES, extended="review human_or_host"),
+    "interaction": _words("human", "llm", "llm_or_human", "none", "review", "async", extended="review"),
     "interaction_prompt": _PROMPT,
     "interaction_model": _TEXT,
     "model": _TEXT,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.dsl.catalogue import Operation
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Operations and connections are None when nobody knows them: then nothing is checked against them."""
+    """Operations and connections are None when nobody knows them: then nothing is checked against them. ``tools``
+    gives the tools of each backend that says which it has; ``version`` is that of this program."""
 
     catalogue: Mapping[str, Operation] | None = None
     connections: Mapping[str, str] | None = None
     backends: frozenset[str] = frozenset({"scripted"})
     default_backend: str = ""
+    version: str = ""
+    tools: Mapping[str, frozenset[str]] = field(default_factory=dict)

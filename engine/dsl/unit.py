@@ -7,7 +7,6 @@ no further mistake.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -98,7 +97,7 @@ def unit_of_text(text: str, label: str, found: Diagnostics) -> Unit:
     for line in tree.imports:
         found.add("C030", line)
     source = Source(label, label, Path(label), text.encode("utf-8", "replace"), text, tree)
-    return Unit(source, (source,), Path("."), is_bundle=False, incomplete=bool(tree.imports))
+    return Unit(source, (source,), Path(), is_bundle=False, incomplete=bool(tree.imports))
 
 
 @dataclass(slots=True)
@@ -178,7 +177,7 @@ class _Imports:
             self.found.add("E046", line, path=line.path, why=str(why))
             self.incomplete = True
             return
-        label = os.path.join(os.path.dirname(str(self.main)), name)
+        label = str(self.main.parent / name)
         self._push(self._source(label, name, path, data))
 
 

@@ -6,7 +6,7 @@ Used by ``marks`` for what a launch refuses, and by ``diff`` for what an edit af
 from __future__ import annotations
 
 from engine.dsl.assemble import prompt_name
-from engine.dsl.draft import Draft, NodeDraft
+from engine.dsl.draft import Draft, NodeDraft, WorkflowDraft
 from engine.dsl.flow import Flow
 from engine.dsl.templates import Template
 from engine.dsl.texts import PROMPTS, edge_sites, node_sites
@@ -47,7 +47,7 @@ def reached_declarations(draft: Draft, flow: Flow) -> frozenset[tuple[str, str]]
     return frozenset(found)
 
 
-def _servers(owner: object, found: set[tuple[str, str]]) -> None:
-    section = getattr(owner, "section").section("mcp")
+def _servers(owner: NodeDraft | WorkflowDraft, found: set[tuple[str, str]]) -> None:
+    section = owner.section.section("mcp")
     for server in section.names("servers") if section else ():
         found.add(("mcp_server", server.text))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from engine.dsl.ast import Declaration, File, Import, Text, Trivia, Use
 from engine.dsl.diagnostics import Diagnostics, suggestion
+from engine.dsl.graph import Span
 from engine.dsl.lexer import tokenize
 from engine.dsl.parser.blocks import NODE_WORDS, Lines, trivia_of
 from engine.dsl.parser.cursor import Cursor, LineUnclear
@@ -23,11 +24,18 @@ __all__ = ["parse"]
 
 def parse(text: str, path: str, found: Diagnostics) -> File:
     """The tree of the source ``text`` of the file ``path``."""
-    lines, comments, profile = tokenize(text, path, found)
-    parser = _Parser(Lines(lines, comments, path, found))
+    lexed = tokenize(text, path, found)
+    parser = _Parser(Lines(lexed.lines, path, found))
     parser.run()
-    declarations = tuple(parser.declarations)
-    return File(path, profile, tuple(parser.imports), declarations, comments, frozenset(parser.source.unclear))
+    return File(
+        path,
+        lexed.profile,
+        tuple(parser.imports),
+        tuple(parser.declarations),
+        lexed.comments,
+        frozenset(parser.source.unclear),
+        () if lexed.declared else tuple(Span(path, line, 1) for line in lexed.differs),
+    )
 
 
 class _Parser:

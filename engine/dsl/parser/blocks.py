@@ -6,13 +6,13 @@ everything that is indented below it.
 
 from __future__ import annotations
 
-from engine.dsl.ast import Block, BlockEntry, Declaration, ListValue, Property, Trivia, Value, WithLine
+from engine.dsl.ast import Block, BlockEntry, Declaration, ListValue, Property, Scalar, Trivia, Value, WithLine
 from engine.dsl.diagnostics import Diagnostics, suggestion
 from engine.dsl.graph import Span
 from engine.dsl.parser.cursor import STRING_KINDS, Cursor, LineUnclear
 from engine.dsl.parser.edges import edge
 from engine.dsl.parser.values import braces, item, scalar_of, value
-from engine.dsl.tokens import Comment, Kind, Line
+from engine.dsl.tokens import Kind, Line
 
 NODE_WORDS = ("agent", "judge", "router", "human", "tool", "compute", "subbot", "fail", "emit", "wait", "await_answers")
 
@@ -20,9 +20,8 @@ NODE_WORDS = ("agent", "judge", "router", "human", "tool", "compute", "subbot", 
 class Lines:
     """The logical lines of one file and the place in them."""
 
-    def __init__(self, lines: list[Line], comments: tuple[Comment, ...], file: str, found: Diagnostics) -> None:
+    def __init__(self, lines: list[Line], file: str, found: Diagnostics) -> None:
         self.lines = lines
-        self.comments = comments
         self.file = file
         self.found = found
         self.at = 0
@@ -121,7 +120,8 @@ class Lines:
         return Property(first.value, found, self.block(line.depth), span, trivia)
 
     def _dashes(self, depth: int) -> ListValue:
-        items = []
+        items: list[Scalar] = []
+        trivia: list[Trivia | None] = []
         span = self._span(self.lines[self.at])
         inner = self.lines[self.at].depth
         while self.at < len(self.lines) and (line := self.lines[self.at]).depth > depth:
@@ -131,10 +131,11 @@ class Lines:
                 if line.depth != inner or not cursor.accept("-"):
                     raise cursor.unexpected("`- item`")
                 items.append(item(cursor))
+                trivia.append(trivia_of(line))
                 cursor.end("the end of the line")
             except LineUnclear:
                 self.skip_deeper(inner)
-        return ListValue(tuple(items), span, dashes=True)
+        return ListValue(tuple(items), span, dashes=True, trivia=tuple(trivia))
 
     def node(self, line: Line, trivia: Trivia | None) -> Declaration:
         """``KIND NAME:`` with its block, at the top level or in a group; a node needs a body."""

@@ -73,7 +73,7 @@ class Cursor:
         token = self.peek()
         if token is not None and token.kind in STRING_KINDS:
             return self.take()
-        raise self.missing(what, f'{what} in quotes')
+        raise self.missing(what, f"{what} in quotes")
 
     def end(self, expected: str) -> None:
         """Leave the line unless it ends here."""

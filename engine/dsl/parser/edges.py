@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.dsl.ast import EdgeLine, ForeachClause, LoopClause, NodeRef, Scalar, ScalarKind, Trivia, When
+from engine.dsl.ast import EdgeLine, ForeachClause, LoopClause, NodeRef, Scalar, Trivia, When
 from engine.dsl.graph import Span
 from engine.dsl.parser.cursor import STRING_KINDS, Cursor
 from engine.dsl.parser.values import braces, scalar_of
@@ -103,6 +103,6 @@ def _foreach(cursor: Cursor, span: Span) -> ForeachClause:
     element = cursor.name("the name of the element").value
     cursor.expect("in")
     items = scalar_of(cursor.string("the list"), cursor)
-    assert items is not None and items.kind is ScalarKind.TEXT
+    assert items is not None
     cursor.expect(")")
     return ForeachClause(name, element, items, span)
