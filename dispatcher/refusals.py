@@ -108,6 +108,7 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "method": Meaning(2, 405),
         "media_type": Meaning(2, 415),
         "misdirected": Meaning(2, 421),
+        "too_large": Meaning(2, 413),
         # something broke
         "engine_error": FAILED,
         "store_error": _UNAVAILABLE,

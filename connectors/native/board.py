@@ -54,6 +54,10 @@ class NativeBoard:
         with self._host.database.read() as connection:
             return reading.columns_of(connection, self.name)
 
+    def find_column(self, name: str) -> Column:
+        """The column of that name, or of that earlier name. Raises ``UnknownColumn`` with the nearest one."""
+        return reading.column_named(self.columns(), name)
+
     def fields(self) -> tuple[FieldSpec, ...]:
         """The declared fields; none means that any field is taken as text."""
         with self._host.database.read() as connection:

@@ -116,7 +116,7 @@ def update(session: Session, /, card_id: str, **given: Any) -> None:
         version=card.version,
     )
     if given["column"]:
-        _check_column(board, given["column"])
+        board.find_column(given["column"])
     card = board.update(card.id, patch, mover_of(session))
     if given["column"]:
         card = _move(board, card, Move(given["column"], mover_of(session), version=card.version))
@@ -290,12 +290,6 @@ def _place(session: Session, board: NativeBoard, card: Card, given: dict[str, st
 
     before, behind = (board.resolve(given[name]) if given[name] else "" for name in ("before", "after"))
     return board.place(card.id, Place(before, behind), mover_of(session))
-
-
-def _check_column(board: NativeBoard, name: str) -> None:
-    from connectors.native.reading import column_named
-
-    column_named(board.columns(), name)
 
 
 def _merged(present: Any, given: dict[str, str], clear: bool) -> dict[str, object] | None:

@@ -1,0 +1,139 @@
+"""What the daemon counts, under the names of dispatcher.md 33: one table, one registry of its own.
+
+Written by the tick and its hands, read by ``/metrics``. Labels never carry card, run, title or user names. Counting
+never fails and decides nothing. ``prometheus_client`` is loaded when a ``Metrics`` is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+
+class Kind(StrEnum):
+    """How a metric behaves."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric: its kind, its labels, its line of help."""
+
+    kind: Kind
+    labels: tuple[str, ...]
+    help: str
+
+
+def _counter(labels: str, help_: str) -> Metric:
+    return Metric(Kind.COUNTER, tuple(labels.split()), help_)
+
+
+def _gauge(labels: str, help_: str) -> Metric:
+    return Metric(Kind.GAUGE, tuple(labels.split()), help_)
+
+
+def _histogram(labels: str, help_: str) -> Metric:
+    return Metric(Kind.HISTOGRAM, tuple(labels.split()), help_)
+
+
+METRICS: Mapping[str, Metric] = MappingProxyType(
+    {
+        "pointsman_ticks_total": _counter("result", "ticks, by how they ended"),
+        "pointsman_tick_seconds": _histogram("", "duration of a tick"),
+        "pointsman_tick_phase_seconds": _histogram("phase", "duration of a phase of the tick"),
+        "pointsman_tick_last_complete_timestamp_seconds": _gauge("", "end of the last complete tick, Unix time"),
+        "pointsman_decisions_total": _counter("board action code", "decisions of ticks"),
+        "pointsman_cards": _gauge("board column", "cards as last read"),
+        "pointsman_cards_held": _gauge("board code", "eligible cards that do not run, by reason"),
+        "pointsman_slots": _gauge("state", "run slots: used, max, over"),
+        "pointsman_runs": _gauge("status", "runs under way or waiting"),
+        "pointsman_run_starts_total": _counter("board kind", "runs started: fresh or resume"),
+        "pointsman_run_outcomes_total": _counter("board status failure_code", "outcomes carried onto cards"),
+        "pointsman_retries_waiting": _gauge("board", "cards that wait for their next attempt"),
+        "pointsman_retries_total": _counter("failure_code result", "unattended attempts"),
+        "pointsman_parks": _gauge("board cause", "cards that wait for a person"),
+        "pointsman_gave_up_total": _counter("board failure_code", "cards whose attempts are used up"),
+        "pointsman_orphans_promoted_total": _counter("to", "runs without owner that were promoted"),
+        "pointsman_claims": _gauge("board state", "claims, by state"),
+        "pointsman_claims_lost_total": _counter("cause", "claims taken over or lost"),
+        "pointsman_lease_renewals_total": _counter("result", "renewals of leases"),
+        "pointsman_interrupts_total": _counter("cause", "runs stopped by the machine"),
+        "pointsman_stops_overdue": _gauge("", "runs that were told to stop and go on"),
+        "pointsman_breaker_open": _gauge("scope name", "1 while a circuit breaker is open"),
+        "pointsman_board_reads_total": _counter("board result", "reads of a board"),
+        "pointsman_board_read_seconds": _histogram("board", "duration of reading a board"),
+        "pointsman_board_last_complete_timestamp_seconds": _gauge("board", "last complete read, Unix time"),
+        "pointsman_pending_moves": _gauge("board", "moves that no read has shown yet"),
+        "pointsman_wakes_total": _counter("source result", "what brought a tick forward"),
+        "pointsman_webhooks_total": _counter("forge result", "deliveries of forges"),
+        "pointsman_hook_seconds": _histogram("hook result", "duration of hooks"),
+        "pointsman_workspaces": _gauge("state", "workspace folders"),
+        "pointsman_cost_usd_total": _counter("board", "money spent by runs"),
+        "pointsman_cost_day_usd": _gauge("", "money spent today (UTC)"),
+        "pointsman_cost_unpriced_total": _counter("", "calls without a known price"),
+        "pointsman_store_write_seconds": _histogram("", "duration of write transactions of the tick"),
+        "pointsman_store_errors_total": _counter("kind", "faults of the store"),
+        "pointsman_clock_steps_total": _counter("", "jumps of the wall clock"),
+        "pointsman_config_generation": _gauge("", "how often the configuration was taken over"),
+        "pointsman_config_reloads_total": _counter("result", "reloads of the configuration"),
+        "pointsman_build_info": _gauge("version", "1, with the version of this build"),
+    }
+)
+"""name -> what it is."""
+
+_BUCKETS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+class Metrics:
+    """All metrics of one daemon. Thread-safe. A name or label outside the table is a programming error."""
+
+    def __init__(self, version: str) -> None:
+        import prometheus_client
+
+        self.registry = prometheus_client.CollectorRegistry()
+        makers = {
+            Kind.COUNTER: prometheus_client.Counter,
+            Kind.GAUGE: prometheus_client.Gauge,
+            Kind.HISTOGRAM: prometheus_client.Histogram,
+        }
+        self._made: dict[str, Any] = {}
+        for name, metric in METRICS.items():
+            options: dict[str, Any] = {"buckets": _BUCKETS} if metric.kind is Kind.HISTOGRAM else {}
+            maker: Any = makers[metric.kind]
+            self._made[name] = maker(name, metric.help, metric.labels, registry=self.registry, **options)
+        self.set("pointsman_build_info", 1, version=version)
+
+    def count(self, name: str, amount: float = 1, /, **labels: str) -> None:
+        """Add to a counter."""
+        self._one(name, labels).inc(amount)
+
+    def set(self, name: str, value: float, /, **labels: str) -> None:
+        """Set a gauge."""
+        self._one(name, labels).set(value)
+
+    def observe(self, name: str, seconds: float, /, **labels: str) -> None:
+        """Add a measurement to a histogram."""
+        self._one(name, labels).observe(seconds)
+
+    def replace(self, name: str, values: Mapping[tuple[str, ...], float]) -> None:
+        """Set a gauge as a whole, by label values in the table's order: what is not named any more is gone."""
+        gauge = self._made[name]
+        gauge.clear()
+        for labels, value in values.items():
+            gauge.labels(*labels).set(value)
+
+    def text(self) -> bytes:
+        """The Prometheus text of everything."""
+        from prometheus_client import generate_latest
+
+        return generate_latest(self.registry)
+
+    def _one(self, name: str, labels: Mapping[str, str]) -> Any:
+        made = self._made[name]
+        return made.labels(**labels) if METRICS[name].labels else made

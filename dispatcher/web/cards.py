@@ -1,0 +1,173 @@
+"""``/api/cards``: the cards of native boards (interface.md 6). Each view is one verb of the board."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+
+from connectors.base import CardQuery, Move, Moved, Place
+from connectors.base import Refused as NotMoved
+from connectors.card import Card, Mover, MoverKind
+from connectors.drafts import CardDraft, CardPatch
+from connectors.errors import UnknownCard
+from connectors.native.board import NativeBoard
+from dispatcher.card_reading import documents_of, whole_document
+from dispatcher.documents import Document as Json
+from dispatcher.documents import comment_document, event_document, unread_document
+from dispatcher.refusals import Refused
+from dispatcher.web.answers import Document
+from dispatcher.web.backstage import Backstage, Behind
+from dispatcher.web.models import CommentCard, CreateCard, MoveCard, PatchCard, PlaceCard
+
+router = APIRouter(prefix="/api/cards", tags=["cards"], default_response_class=Document)
+
+Run = Annotated[str, Header(alias="X-Pointsman-Run", description="the run whose tool asks; it counts as a bot")]
+Board = Annotated[str, Query(description="the board; default: the first native one")]
+Names = Annotated[list[str], Query()]
+
+
+@router.get("")
+def list_cards(  # noqa: PLR0913
+    behind: Behind,
+    column: Names = [],  # noqa: B006
+    label: str = "",
+    assignee: str = "",
+    claimed: bool | None = None,
+    limit: Annotated[int | None, Query(ge=0)] = None,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    board: Board = "",
+) -> Document:
+    """The cards that pass all filters, the most urgent first."""
+    native = _board(behind, board)
+    claims = frozenset() if claimed is None else _claimed(behind, native.name)
+    only, without = (claims, frozenset[str]()) if claimed else (None, claims)
+    listing = native.query(CardQuery(tuple(column), label, assignee, only, without, limit, offset))
+    document: Json = {"cards": _documents(behind, listing.cards)}
+    if listing.unread:
+        document["unread"] = [unread_document(each) for each in listing.unread]
+    return Document(document)
+
+
+@router.post("", status_code=201)
+def create_card(behind: Behind, body: CreateCard, x_run: Run = "") -> Document:
+    """Make a card; 422 names what does not fit, and nothing is made then."""
+    draft = CardDraft(
+        title=body.title,
+        body=body.body or "",
+        column=body.column or "",
+        labels=tuple(body.labels or ()),
+        priority=body.priority or 0,
+        assignee=body.assignee or "",
+        blockers=tuple(body.blockers or ()),
+        fields=body.fields or {},
+        bot=body.bot or "",
+        bot_args=body.bot_args or {},
+        not_before=body.not_before or "",
+        url=body.url or "",
+    )
+    card = _board(behind, body.board).create(draft, _mover(x_run))
+    return Document(_documents(behind, [card])[0], 201)
+
+
+@router.get("/{card_id}")
+def show_card(behind: Behind, card_id: str, board: Board = "") -> Document:
+    """One card with its comments, by number, id or unique prefix."""
+    native, card = _card(behind, card_id, board)
+    return Document(whole_document(native, card, behind.wiring.ledger, behind.wiring.store.runs))
+
+
+@router.patch("/{card_id}")
+def patch_card(behind: Behind, card_id: str, body: PatchCard, board: Board = "", x_run: Run = "") -> Document:
+    """Change what the body names; 409 when it carries a version that is not the card's."""
+    native, card = _card(behind, card_id, board)
+    to = native.find_column(body.column) if body.column is not None else None
+    patch = CardPatch(
+        title=body.title,
+        body=body.body,
+        labels=None if body.labels is None else tuple(body.labels),
+        priority=body.priority,
+        assignee=body.assignee,
+        blockers=None if body.blockers is None else tuple(body.blockers),
+        fields=body.fields,
+        bot=body.bot,
+        bot_args=body.bot_args,
+        not_before=body.not_before,
+        url=body.url,
+        version=None if body.version is None else str(body.version),
+    )
+    card = native.update(card.id, patch, _mover(x_run))
+    if to is not None:
+        card = _moved(native, card, Move(to.name, _mover(x_run), version=card.version))
+    return Document(_documents(behind, [card])[0])
+
+
+@router.post("/{card_id}/move")
+def move_card(behind: Behind, card_id: str, body: MoveCard, board: Board = "", x_run: Run = "") -> Document:
+    """Move a card; 409 when it is not where, or not as, the body expects it."""
+    native, card = _card(behind, card_id, board)
+    version = card.version if body.version is None else str(body.version)
+    card = _moved(native, card, Move(body.to, _mover(x_run), body.expect, version, body.reason))
+    return Document(_documents(behind, [card])[0])
+
+
+@router.post("/{card_id}/place")
+def place_card(behind: Behind, card_id: str, body: PlaceCard, board: Board = "", x_run: Run = "") -> Document:
+    """Put a card right before or right behind another of its column."""
+    native, card = _card(behind, card_id, board)
+    before, behind_ = (native.resolve(text) if text else "" for text in (body.before, body.after))
+    if bool(before) == bool(behind_):
+        raise Refused("bad_input", "It is not said where the card goes.", "Name one of before and after.")
+    card = native.place(card.id, Place(before, behind_), _mover(x_run))
+    return Document(_documents(behind, [card])[0])
+
+
+@router.post("/{card_id}/comments", status_code=201)
+def comment_card(behind: Behind, card_id: str, body: CommentCard, board: Board = "", x_run: Run = "") -> Document:
+    """Add a comment."""
+    native, card = _card(behind, card_id, board)
+    return Document(comment_document(native.comment(card.id, body.text, _mover(x_run))), 201)
+
+
+@router.get("/{card_id}/history")
+def card_history(behind: Behind, card_id: str, since: int = 0, board: Board = "") -> Document:
+    """The card's events above ``since``, oldest first."""
+    native = _board(behind, board)
+    found = native.history(native.resolve(card_id), since=since)
+    return Document({"events": [event_document(event) for event in found]})
+
+
+def _board(behind: Backstage, name: str) -> NativeBoard:
+    boards = behind.wiring.boards
+    found = boards.get(name) if name else next((b for b in boards.values() if isinstance(b, NativeBoard)), None)
+    if not isinstance(found, NativeBoard):
+        raise Refused("bad_input", f'There is no native board "{name}".', "Cards of a forge are changed on the forge.")
+    return found
+
+
+def _card(behind: Backstage, text: str, board: str) -> tuple[NativeBoard, Card]:
+    native = _board(behind, board)
+    card = native.get(native.resolve(text))
+    if not isinstance(card, Card):
+        raise UnknownCard(f"Card {text} has just been deleted.", "See which there are: GET /api/cards.")
+    return native, card
+
+
+def _moved(board: NativeBoard, card: Card, move: Move) -> Card:
+    answer = board.move(card.id, move)
+    if isinstance(answer, Moved):
+        return answer.card
+    why = answer.why if isinstance(answer, NotMoved) else "it was deleted"
+    raise Refused("card_conflict", f"Card #{card.number} was not moved: {why}.", "Read it again, then move it.")
+
+
+def _documents(behind: Backstage, cards: list[Card] | tuple[Card, ...]) -> list[Json]:
+    return documents_of(cards, behind.wiring.ledger, behind.wiring.store.runs)
+
+
+def _claimed(behind: Backstage, board: str) -> frozenset[str]:
+    return frozenset(card_id for name, card_id in behind.wiring.ledger.snapshot().claims if name == board)
+
+
+def _mover(run_id: str) -> Mover:
+    return Mover(MoverKind.BOT, "", run_id) if run_id else Mover(MoverKind.PERSON, "http")

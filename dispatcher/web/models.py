@@ -1,0 +1,100 @@
+"""The bodies that the web side takes; unknown keys are refused, text is no number and a number is no text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Body(BaseModel):
+    """What all bodies share."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class CardBody(Body):
+    """The values of a card that people set; None leaves them (when creating: at the default)."""
+
+    body: str | None = None
+    column: str | None = None
+    labels: list[str] | None = None
+    priority: int | None = None
+    assignee: str | None = None
+    blockers: list[str] | None = None
+    fields: dict[str, Any] | None = None
+    bot: str | None = None
+    bot_args: dict[str, Any] | None = None
+    not_before: str | None = None
+    url: str | None = None
+
+
+class CreateCard(CardBody):
+    """``POST /api/cards``."""
+
+    title: str
+    board: str = ""
+
+
+class PatchCard(CardBody):
+    """``PATCH /api/cards/{id}``; with ``version`` only if the card is still at it."""
+
+    title: str | None = None
+    version: str | int | None = None
+
+
+class MoveCard(Body):
+    """``POST /api/cards/{id}/move``."""
+
+    to: str
+    expect: str | None = None
+    version: str | int | None = None
+    reason: str = ""
+
+
+class PlaceCard(Body):
+    """``POST /api/cards/{id}/place``: one of the two, as a card is named anywhere."""
+
+    before: str = ""
+    after: str = ""
+
+
+class CommentCard(Body):
+    """``POST /api/cards/{id}/comments``."""
+
+    text: str
+
+
+class Budget(Body):
+    """Caps asked for with a resume; what is not named is inherited. ``max_duration`` as people write it, ``4h``."""
+
+    max_cost_usd: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    max_tokens: int = Field(default=0, ge=0)
+    max_duration: str = ""
+    max_iterations: int = Field(default=0, ge=0)
+    max_parallel_branches: int = Field(default=0, ge=0)
+
+
+class ResumeRun(Body):
+    """``POST /api/runs/{id}/resume``."""
+
+    answers: dict[str, Any] | None = None
+    force: bool = False
+    budget: Budget = Budget()
+    source: str | None = None
+
+
+class CancelRun(Body):
+    """``POST /api/runs/{id}/cancel``."""
+
+    reason: str = ""
+
+
+class PauseDispatcher(Body):
+    """``POST /api/dispatcher/pause``: ``pause`` starts nothing, ``drain`` lets what exists come to its end."""
+
+    mode: str = Field(default="pause", pattern="^(pause|drain)$")
+
+
+class Nothing(Body):
+    """An empty object, or no body."""

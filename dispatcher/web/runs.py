@@ -1,0 +1,144 @@
+"""``/api/runs``: run documents, their events, and what people do with runs (interface.md 6).
+
+A resume is admitted by the engine before anything starts; then it executes in a slot of the daemon, and the answer
+comes when the run is claimed, so that a crash behind the answer loses nothing (dispatcher.md 25).
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import Response
+
+from config.durations import parse_duration
+from dispatcher import log
+from dispatcher.refusals import Refused
+from dispatcher.web.answers import Document
+from dispatcher.web.backstage import Backstage, Behind
+from dispatcher.web.models import Budget, CancelRun, Nothing, ResumeRun
+from dispatcher.web.stream import event_stream
+from engine.api import ResumeRequest
+from engine.documents import event_document, run_document, summary_document
+from engine.errors import EngineError
+from engine.run import BudgetAsk
+from engine.states import requires_answers
+from engine.store.changes import RunFilter
+
+router = APIRouter(prefix="/api/runs", tags=["runs"], default_response_class=Document)
+
+_log = log.get(__name__)
+
+CLAIM_SECONDS = 10.0
+"""How long an admitted resume may take to be claimed before the answer says that it was not."""
+EVENTS_AT_ONCE = 1000
+"""How many events one page of JSON holds when the caller names no limit."""
+Names = Annotated[list[str], Query()]
+
+
+@router.get("")
+def list_runs(
+    behind: Behind,
+    status: Names = [],  # noqa: B006
+    workflow: str = "",
+    limit: Annotated[int, Query(ge=0)] = 0,
+) -> Document:
+    """All runs that pass the filters, newest first, without outputs."""
+    listing = behind.wiring.store.runs.list(RunFilter(tuple(status), workflow, limit=limit))
+    document: dict[str, object] = {"runs": [summary_document(record) for record in listing.records]}
+    if listing.unreadable:
+        document["unreadable"] = [{"run_id": each.id, "error": each.message} for each in listing.unreadable]
+    return Document(document)
+
+
+@router.get("/{run_id}")
+def show_run(behind: Behind, run_id: str) -> Document:
+    """The run document: 404 for one that never was, 410 for a deleted one."""
+    return Document(run_document(behind.wiring.engine.inspect(run_id)))
+
+
+@router.get("/{run_id}/events", response_model=None)
+def run_events(  # noqa: PLR0913
+    behind: Behind,
+    run_id: str,
+    since: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1)] = EVENTS_AT_ONCE,
+    accept: Annotated[str, Header()] = "",
+    last_event_id: Annotated[str, Header()] = "",
+) -> Response:
+    """The timeline above ``since``: a page of JSON, or with ``Accept: text/event-stream`` a stream to the run's end."""
+    behind.wiring.store.runs.get(run_id)
+    if "text/event-stream" in accept:
+        start = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else since
+        return event_stream(behind, run_id, start)
+    found = [event_document(event) for event in behind.wiring.store.timeline.events(run_id, since, limit)]
+    return Document({"events": found, "more": len(found) == limit})
+
+
+@router.post("/{run_id}/resume", status_code=202)
+def resume_run(behind: Behind, run_id: str, body: ResumeRun) -> Document:
+    """Admit a resume (404, 409, 422 leave the run as it was), then execute it; 202 once the run is claimed."""
+    record = behind.wiring.store.runs.get(run_id)
+    answers = body.answers if body.answers or requires_answers(record.status) else None
+    claimed = threading.Event()
+    request = ResumeRequest(
+        run_id=run_id,
+        file=Path(body.source) if body.source else None,
+        answers=answers,
+        force=body.force,
+        ask=_ask(body.budget),
+        claimed=claimed.set,
+    )
+    behind.wiring.engine.admit_resume(request)
+    _execute(behind, request, claimed)
+    return Document(summary_document(behind.wiring.store.runs.get(run_id)), 202)
+
+
+@router.post("/{run_id}/cancel")
+def cancel_run(behind: Behind, run_id: str, body: CancelRun) -> Document:
+    """Cancel a run; its status is written when this answers."""
+    record = behind.wiring.engine.cancel(run_id, body.reason)
+    behind.door.refresh("http")
+    return Document(summary_document(record))
+
+
+@router.post("/{run_id}/pause", status_code=202)
+def pause_run(behind: Behind, run_id: str, _body: Nothing | None = None) -> Document:
+    """Ask a running run to pause at its next node boundary."""
+    behind.wiring.engine.pause(run_id)
+    return Document(summary_document(behind.wiring.store.runs.get(run_id)), 202)
+
+
+def _execute(behind: Backstage, request: ResumeRequest, claimed: threading.Event) -> None:
+    """Execute the resume in a slot and come back when it is claimed; its refusal, if it loses a race, is raised."""
+    lost: list[EngineError] = []
+
+    def work() -> None:
+        try:
+            behind.wiring.engine.resume(request)
+        except EngineError as error:
+            if claimed.is_set():
+                _log.warning("run.attempt_lost", run_id=request.run_id, error=error.message)
+            else:
+                lost.append(error)
+        finally:
+            claimed.set()
+
+    if not behind.door.execute(request.run_id, work):
+        raise Refused("already_running", f"Run {request.run_id} is being started already.", "Wait for it.")
+    if not behind.wiring.clock.wait(claimed, CLAIM_SECONDS):
+        raise Refused("lock_held", f"Run {request.run_id} could not be claimed in time.", "Look at it, then try again.")
+    if lost:
+        raise lost[0]
+
+
+def _ask(budget: Budget) -> BudgetAsk:
+    try:
+        duration = parse_duration(budget.max_duration) if budget.max_duration else 0.0
+    except ValueError as error:
+        raise Refused("bad_input", f"budget.max_duration: {error}.", "Write it like 90s or 1h30m.") from error
+    return BudgetAsk(
+        budget.max_cost_usd, budget.max_tokens, duration, budget.max_iterations, budget.max_parallel_branches
+    )

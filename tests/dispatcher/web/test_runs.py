@@ -1,0 +1,129 @@
+"""Runs over HTTP, executed by the real engine (interface.md 6)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from dispatcher.wiring import Wiring
+from engine.api import LaunchRequest
+from tests.dispatcher.web.conftest import NotingDoor
+
+ASKING = """schema answer:
+  ok: bool
+
+prompt ask:
+  May it go on?
+
+human gate:
+  interaction: human
+  instructions: ask
+  output: answer
+
+tool after:
+  command: "echo c"
+
+workflow work:
+  entry: gate
+  gate -> after
+  after -> done
+"""
+
+
+@pytest.fixture
+def paused(wiring: Wiring, tmp_path: Path) -> str:
+    """A run that asks a question."""
+    (tmp_path / "work.bot").write_text(ASKING)
+    record = wiring.engine.launch(LaunchRequest(tmp_path / "work.bot", tmp_path, run_id="r1"))
+    assert record.status == "paused_waiting_human", record.error
+    return record.id
+
+
+def post(client: httpx.Client, path: str, **body: Any) -> tuple[int, str]:
+    answer = client.post(path, json=body)
+    error = answer.json()["error"]
+    return answer.status_code, error["code"] if isinstance(error, dict) else ""
+
+
+def test_runs_are_listed_and_shown(client: httpx.Client, paused: str) -> None:
+    assert [each["run_id"] for each in client.get("/api/runs").json()["runs"]] == [paused]
+    assert client.get("/api/runs", params={"status": "finished"}).json() == {"runs": []}
+    shown = client.get(f"/api/runs/{paused}").json()
+    assert (shown["status"], shown["pending"]["node_id"]) == ("paused_waiting_human", "gate")
+    assert client.get("/api/runs/nobody").status_code == 404
+    events = client.get(f"/api/runs/{paused}/events").json()
+    assert [event["seq"] for event in events["events"]] == list(range(1, len(events["events"]) + 1))
+    assert client.get(f"/api/runs/{paused}/events", params={"since": 2}).json()["events"] == events["events"][2:]
+    assert client.get("/api/runs/nobody/events").status_code == 404
+
+
+def test_admission_refuses_before_anything_starts_and_leaves_the_run_as_it_was(
+    client: httpx.Client, paused: str, tmp_path: Path
+) -> None:
+    """R143, R425, D110."""
+    before = client.get(f"/api/runs/{paused}").json()
+    path = f"/api/runs/{paused}/resume"
+    assert post(client, path, answers={"ok": "true"}) == (422, "invalid_answers")
+    assert post(client, path) == (422, "invalid_answers")
+    assert post(client, path, answers={"ok": True, "ghost": 1}) == (422, "invalid_answers")
+    assert post(client, path, answers={"ok": True}, budget={"max_duration": "soon"}) == (422, "bad_input")
+    with (tmp_path / "work.bot").open("a") as source:
+        source.write("# edited\n")
+    assert post(client, path, answers={"ok": True}) == (409, "source_changed")
+    assert client.get(f"/api/runs/{paused}").json() == before
+    assert post(client, "/api/runs/nobody/resume") == (404, "not_found")
+
+
+def test_a_resume_is_claimed_when_it_is_answered_and_goes_on_to_its_end(
+    client: httpx.Client, paused: str, door: NotingDoor
+) -> None:
+    """R003."""
+    path = f"/api/runs/{paused}/resume"
+    assert post(client, path, answers={"ok": True}, force=True, budget={"max_duration": "4h"})[0] == 202
+    door.threads[0].join(30)
+    assert client.get(f"/api/runs/{paused}").json()["status"] == "finished"
+    assert post(client, path) == (409, "wrong_status")
+
+
+def test_a_card_whose_slot_is_taken_is_a_conflict(client: httpx.Client, paused: str, door: NotingDoor) -> None:
+    door.busy = True
+    assert post(client, f"/api/runs/{paused}/resume", answers={"ok": True}) == (409, "already_running")
+
+
+def test_a_cancelled_run_says_so_and_a_second_cancel_is_a_conflict(client: httpx.Client, paused: str) -> None:
+    assert post(client, f"/api/runs/{paused}/pause") == (409, "wrong_status")
+    assert client.post(f"/api/runs/{paused}/cancel", json={"reason": "no"}).json()["status"] == "cancelled"
+    assert post(client, f"/api/runs/{paused}/cancel") == (409, "wrong_status")
+
+
+def test_a_deleted_run_is_gone(client: httpx.Client, paused: str, wiring: Wiring) -> None:
+    wiring.engine.cancel(paused)
+    wiring.engine.delete(paused)
+    assert client.get(f"/api/runs/{paused}").status_code == 410
+
+
+def test_a_stream_tells_the_past_then_the_end_and_goes_on_behind_the_last_event(
+    client: httpx.Client, paused: str, wiring: Wiring
+) -> None:
+    wiring.engine.cancel(paused)
+    wanted = client.get(f"/api/runs/{paused}/events").json()["events"]
+    accept = {"Accept": "text/event-stream"}
+    whole = client.get(f"/api/runs/{paused}/events", headers=accept)
+    assert whole.headers["content-type"].startswith("text/event-stream")
+    told = [json.loads(line[6:]) for line in whole.text.splitlines() if line.startswith('data: {"seq')]
+    assert told == wanted
+    assert whole.text.endswith("event: end\ndata: {}\n\n")
+    rest = client.get(f"/api/runs/{paused}/events", headers={**accept, "Last-Event-ID": str(wanted[-2]["seq"])})
+    assert rest.text.count("event: ") == 2
+
+
+def test_a_stream_of_a_waiting_run_ends_when_the_server_stops(client: httpx.Client, paused: str, server: Any) -> None:
+    with client.stream("GET", f"/api/runs/{paused}/events", headers={"Accept": "text/event-stream"}) as stream:
+        lines = stream.iter_lines()
+        assert next(lines).startswith("id: 1")
+        server.stop()
+        assert not any(line.startswith("event: end") for line in lines)
