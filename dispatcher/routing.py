@@ -28,7 +28,7 @@ class Route:
     bot: str
     path: Path
     templates: Mapping[str, Any]
-    own: Mapping[str, str]
+    own: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)

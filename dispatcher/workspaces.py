@@ -83,7 +83,7 @@ class Removal(StrEnum):
 
 def key_of(place: Place) -> str:
     """``<board>-<number>-<slug>-<hash>``, at most 120 bytes, different for every card of every board."""
-    told = "\0".join((place.board, place.address, place.card_id))
+    told = f"{place.board}\0{place.address}\0{place.card_id}"
     digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
     return f"{_reduced(place.board)}-{place.number}-{_reduced(place.title)}-{digest}"
 

@@ -107,6 +107,10 @@ class Engine:
         """Interrupt every run that executes here; how many there are."""
         return self._host.executing.stop_all(StopCause(StopKind.INTERRUPT, cause))
 
+    def drain_all(self, cause: str) -> int:
+        """Interrupt every run that executes here at its next node boundary; how many there are."""
+        return self._host.executing.drain_all(StopCause(StopKind.INTERRUPT, cause))
+
     def cancel_all(self, reason: str) -> int:
         """Ctrl-C: stop every run that executes here; each writes its head, then its status; how many there are."""
         return self._host.executing.stop_all(StopCause(StopKind.CANCEL, reason))

@@ -43,6 +43,9 @@ from dispatcher.ledger.tables import (
 
 _CHUNK = 400
 
+Transaction = Connection
+"""An open write, as the verbs of this folder take it; nobody else looks inside."""
+
 
 class LedgerDatabase(Protocol):
     """What the ledger needs of the store's database."""

@@ -1,19 +1,19 @@
-"""What the daemon remembers beside its cards: desired state, idle reasons, spend, breakers, hook marks.
+"""What the daemon remembers beside its cards: desired state, idle reasons, breakers, hook marks.
 
-Each verb runs inside the caller's transaction (dispatcher.md 3, 15, 22, 24, 28).
+Each verb runs inside the caller's transaction (dispatcher.md 3, 15, 22, 24).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from dispatcher.ledger.records import Breaker, DesiredState, IdleReason, Key
 from dispatcher.ledger.rows import one, put, remove, table_of
-from dispatcher.ledger.tables import BreakerRow, DesiredRow, HookMark, IdleReasonRow, SpendRow
+from dispatcher.ledger.tables import BreakerRow, DesiredRow, HookMark, IdleReasonRow
 
 
 def desired(connection: Connection) -> DesiredState | None:
@@ -39,35 +39,6 @@ def write_idle_reasons(connection: Connection, made: Iterable[IdleReason], gone:
         put(connection, IdleReasonRow, asdict(reason))
     for board, card_id in gone:
         remove(connection, IdleReasonRow, board=board, card_id=card_id)
-
-
-def spend_of_day(connection: Connection, day: str) -> float:
-    """USD spent on that UTC day by all runs of the store."""
-    table = table_of(SpendRow)
-    total = select(func.sum(table.c.cumulative - table.c.at_start)).where(table.c.day == day)
-    return float(connection.execute(total).scalar() or 0.0)
-
-
-def spend_rows(connection: Connection, day: str) -> dict[str, tuple[float, float]]:
-    """run -> (cumulative at the day's first look, at its last)."""
-    table = table_of(SpendRow)
-    rows = connection.execute(select(table).where(table.c.day == day)).mappings()
-    return {row["run_id"]: (row["at_start"], row["cumulative"]) for row in rows}
-
-
-def last_cumulative(connection: Connection, run_id: str) -> float:
-    """The run's cumulative cost at its latest look on any day, 0 for a run never seen."""
-    table = table_of(SpendRow)
-    newest = select(table.c.cumulative).where(table.c.run_id == run_id).order_by(table.c.day.desc()).limit(1)
-    return float(connection.execute(newest).scalar() or 0.0)
-
-
-def note_spend(connection: Connection, day: str, costs: Mapping[str, float]) -> None:
-    """Bring the day's cumulative costs up; a resume or a retry cannot count twice."""
-    known = spend_rows(connection, day)
-    for run_id, cost in costs.items():
-        start = known[run_id][0] if run_id in known else last_cumulative(connection, run_id)
-        put(connection, SpendRow, {"day": day, "run_id": run_id, "at_start": start, "cumulative": cost})
 
 
 def put_breaker(connection: Connection, made: Breaker) -> None:

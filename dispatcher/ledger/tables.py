@@ -222,16 +222,6 @@ class DesiredRow(LedgerTable, table=True):
     since: datetime = _instant()
 
 
-class SpendRow(LedgerTable, table=True):
-    """Per UTC day and run: the run's cumulative cost at the day's first and last look, in USD."""
-
-    __tablename__ = "spend"
-    day: str = Field(primary_key=True)
-    run_id: str = Field(primary_key=True)
-    at_start: float
-    cumulative: float
-
-
 class HookMark(LedgerTable, table=True):
     """A hook that completed for one attempt: run once, also over a crash."""
 

@@ -57,6 +57,14 @@ class Executing:
             cell.stop(cause)
         return len(cells)
 
+    def drain_all(self, cause: StopCause) -> int:
+        """Stop every run that executes here at its next node boundary; how many there are."""
+        with self._lock:
+            cells = tuple(self._cells.values())
+        for cell in cells:
+            cell.drain(cause)
+        return len(cells)
+
     def kill_all(self) -> None:
         """Give the processes of every run here no more time."""
         with self._lock:

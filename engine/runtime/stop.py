@@ -69,6 +69,12 @@ class StopCell:
         self.event.set()
         return first
 
+    def drain(self, cause: StopCause) -> None:
+        """Ask the attempt to stop at its next node boundary; a node in flight goes on."""
+        with self._lock:
+            if self._cause is None:
+                self._cause = cause
+
     def pause(self) -> None:
         """Ask for a pause at the next node boundary."""
         self._pause = True

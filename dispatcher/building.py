@@ -1,0 +1,70 @@
+"""From wiring and one generation of settings to a ``Station``: the hands that a tick works with.
+
+Called by the daemon at start and at each reload, by ``--dry-run`` and ``explain``. Slots, memory and the crash points
+outlive a generation; everything else is made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from config.catalogue import find_bot
+from config.settings import Settings
+from dispatcher.bots import Bots
+from dispatcher.crashpoints import CrashPoints
+from dispatcher.engine_door import EngineRuns
+from dispatcher.gitwork import unsaved
+from dispatcher.hooks import run_hook
+from dispatcher.slots import Slots
+from dispatcher.station import Memory, Station
+from dispatcher.workspaces import Workspaces
+from engine.dsl.surroundings import Surroundings
+from engine.process import clean_environment
+from engine.store.owners import owner_here
+
+if TYPE_CHECKING:
+    from dispatcher.wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What outlives a generation: caches, threads, crash points, and the environment that the process was given."""
+
+    memory: Memory
+    slots: Slots
+    crash: CrashPoints
+    environment: Mapping[str, str]
+
+
+def build(wiring: Wiring, settings: Settings, kept: Kept) -> Station:
+    """The station of these settings."""
+    paths, folder = settings.bots.paths, settings.origin.folder
+    visible = clean_environment(kept.environment, settings.secret_names)
+    outputs = wiring.store_dir / "output"
+    clock = wiring.clock
+    bots = Bots(clock, Surroundings(connections=wiring.connection_kinds(), backends=frozenset()))
+
+    def find(name: str) -> Path | None:
+        return find_bot(name, paths, folder)
+
+    return Station(
+        settings=settings,
+        boards=wiring.boards,
+        store=wiring.store,
+        store_name=wiring.store_url,
+        ledger=wiring.ledger,
+        engine=EngineRuns(wiring.engine, wiring.store, clock, settings.runs.orphan_grace, bots),
+        slots=kept.slots,
+        workspaces=Workspaces(settings.workspace.root, wiring.store_url, wiring.ids),
+        run_hook=lambda hook, call: run_hook(hook, call, kept.environment, clock),
+        unsaved=lambda path: unsaved(path, visible, outputs, clock),
+        find_bot=find,
+        clock=clock,
+        ids=wiring.ids,
+        owner=owner_here(kept.memory.instance),
+        crash=kept.crash,
+        memory=kept.memory,
+    )

@@ -1,0 +1,132 @@
+"""``pointsman dispatch``: watch the boards and run what their cards ask for (interface.md 5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from config.durations import parse_duration
+from dispatcher.cli.session import Session
+from dispatcher.refusals import Refused
+
+if TYPE_CHECKING:
+    from dispatcher.daemon.daemon import Daemon
+    from dispatcher.tick import TickReport
+    from dispatcher.web.server import WebServer
+    from dispatcher.world import Decided
+
+
+@click.command()
+@click.argument("config", required=False, type=click.Path(path_type=Path))
+@click.option("--once", is_flag=True, help="one tick, wait for its runs, one more so that they settle")
+@click.option("--until-idle", is_flag=True, help="tick until nothing runs and no card is actionable")
+@click.option("--idle-timeout", default="", metavar="D", help="with --until-idle: stop after this long, exit 1")
+@click.option("--dry-run", is_flag=True, help="decide and print; write nothing")
+@click.option("--port", type=int, default=None, metavar="N", help="HTTP port instead of server.port")
+@click.option("--no-server", is_flag=True, help="do not listen")
+@click.pass_obj
+def command(session: Session, /, config: Path | None, **options: object) -> int:
+    """Watch the boards and run what their cards ask for; SIGTERM stops, SIGHUP reads the configuration again."""
+    if config is not None:
+        session.use_config(config)
+    if options["once"] and options["until_idle"]:
+        raise Refused("usage", "--once and --until-idle exclude each other", "Give one of them.")
+    if options["idle_timeout"] and not options["until_idle"]:
+        raise Refused("usage", "--idle-timeout belongs to --until-idle", "Give both, or neither.")
+    timeout = _duration(str(options["idle_timeout"]))
+    settings = session.settings()
+    bounded = bool(options["once"] or options["until_idle"] or options["dry_run"])
+    session.start_logging("warning" if bounded else "info")
+    daemon = _daemon(session)
+    if options["dry_run"]:
+        return _dry(session, daemon)
+    daemon.open()
+    port = settings.server.port if options["port"] is None else int(str(options["port"]))
+    server = None if options["no_server"] or (bounded and options["port"] is None) else _server(session, daemon, port)
+    try:
+        if server is not None:
+            server.start()
+        return _live(session, daemon, timeout, options)
+    finally:
+        if server is not None:
+            server.stop()
+        daemon.close()
+
+
+def _duration(text: str) -> float:
+    try:
+        return parse_duration(text) if text else 0.0
+    except ValueError as error:
+        raise Refused("usage", f"--idle-timeout {text} is no duration", "Write 90s, 5m or 1h30m.") from error
+
+
+def _daemon(session: Session) -> Daemon:
+    from dispatcher.daemon.daemon import Daemon
+
+    return Daemon(session.wiring(), session.environment)
+
+
+def _server(session: Session, daemon: Daemon, port: int) -> WebServer:
+    from dispatcher.web.backstage import Backstage
+    from dispatcher.web.server import Listener, WebServer
+
+    server = session.settings().server
+    token = server.token.get_secret_value() if server.token else ""
+    listener = Listener(server.host, port, token, server.allowed_hosts)
+    return WebServer(listener, Backstage(session.wiring(), daemon, daemon.metrics))
+
+
+def _live(session: Session, daemon: Daemon, timeout: float, options: dict[str, object]) -> int:
+    from dispatcher.daemon import loops
+
+    if options["once"]:
+        done = loops.once(daemon)
+    elif options["until_idle"]:
+        done = loops.until_idle(daemon, timeout)
+    else:
+        return loops.forever(daemon)
+    show(session, done.reports)
+    if done.exit_code and timeout:
+        session.warn("Cards were still being worked on when --idle-timeout ended; they go on with the next start.")
+    return done.exit_code
+
+
+def _dry(session: Session, daemon: Daemon) -> int:
+    daemon.open_dry()
+    report = daemon.tick(pick=True, dry=True)
+    show(session, [report])
+    return 0
+
+
+def show(session: Session, reports: Sequence[TickReport]) -> None:
+    """The decisions of all ticks, as one document or as lines."""
+    decided = [each for report in reports for each in report.decided]
+    if session.json:
+        counts: Counter[str] = Counter()
+        for report in reports:
+            counts.update(report.counts)
+        session.emit({"decisions": [_document(each) for each in decided], "counts": dict(counts)})
+        return
+    for each in decided:
+        told = each.decision
+        reason = f" {told.reason.value}: {told.text}" if told.reason else f" {told.run_id or ''}"
+        session.say(f"#{each.number} {told.action.value}{reason}".rstrip())
+
+
+def _document(each: Decided) -> dict[str, object]:
+    told = each.decision
+    return {
+        "card": each.key[1],
+        "board": each.key[0],
+        "number": each.number,
+        "action": told.action.value,
+        "reason": told.reason.value if told.reason else "",
+        "row": told.row,
+        "run_id": told.run_id,
+        "text": told.text,
+        "unblock": told.unblock,
+    }

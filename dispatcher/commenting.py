@@ -1,0 +1,69 @@
+"""The status comment of a card: which outcomes write one, and that a cause writes one only (dispatcher.md 8 E6, 11).
+
+A comment names the run, the reason, what unblocks, and the command. Its last line is a marker by which a repeat is
+recognised. A board that does not take the comment now does not hold up the settling.
+"""
+
+from __future__ import annotations
+
+from connectors.base import Board
+from connectors.card import Card, Mover, MoverKind
+from connectors.errors import ConnectorError
+from dispatcher import log
+from dispatcher.ledger import outcomes
+from dispatcher.ledger.records import Follows, Settlement
+from dispatcher.reasons import Reason, render
+from dispatcher.world import World, park_texts
+
+_log = log.get(__name__)
+WANTED = {
+    Follows.PARKED: "parked",
+    Follows.GAVE_UP: "gave_up",
+    Follows.FAILED: "failed",
+    Follows.COMPLETED: "finished",
+}
+"""What follows -> its word in ``boards[].comments``."""
+
+
+def comment(world: World, card: Card, settlement: Settlement) -> None:
+    """E6: the comment of an outcome, when the board wants one."""
+    word = WANTED.get(settlement.follows, "")
+    if settlement.commented or word not in world.station.board_settings(card.board).comments:
+        return
+    marker = f"<!-- pointsman run={settlement.run_id} outcome={settlement.outcome} -->"
+    say(world, card, f"{_text(world, card, settlement)}\n{marker}", marker)
+    with world.station.ledger.write() as connection:
+        outcomes.change_settlement(connection, settlement, commented=True)
+
+
+def say(world: World, card: Card, text: str, marker: str) -> None:
+    """One comment of ours, unless one with that marker is there."""
+    board = world.station.boards[card.board]
+    try:
+        if not _there(board, card.id, marker):
+            board.comment(card.id, text, Mover(MoverKind.DISPATCHER, world.station.settings.name))
+    except ConnectorError as error:
+        _log.warning("board.comment_failed", board=card.board, card_id=card.id, error=error.message)
+
+
+def _there(board: Board, card_id: str, marker: str) -> bool:
+    comments = getattr(board, "comments", None)
+    return comments is not None and any(marker in comment.text for comment in comments(card_id))
+
+
+def _text(world: World, card: Card, settlement: Settlement) -> str:
+    record = world.runs.get(settlement.run_id)
+    error = " ".join(record.error.split()) if record else ""
+    code, run = settlement.code, settlement.run_id
+    if settlement.follows is Follows.PARKED:
+        park = world.park_of((card.board, card.id))
+        reason, told = (Reason(park.reason), park_texts(park)) if park else (Reason.WAITING_FOR_PERSON, {})
+        text, unblock = render(reason, {"run": run, "code": code, "error": error, "message": error, **told})
+        return f"Parked: {text}. To go on: {unblock}."
+    if settlement.follows is Follows.GAVE_UP:
+        told = {"n": world.station.settings.retry.max_attempts, "code": code, "error": error}
+        text, unblock = render(Reason.GAVE_UP, told)
+        return f"Run {run} {text}. To go on: {unblock}."
+    if settlement.follows is Follows.FAILED:
+        return f"Run {run} failed ({code}): {error}. To start anew: move the card in."
+    return f"Run {run} finished."

@@ -1,0 +1,235 @@
+"""The daemon: one instance, one station per generation, ticks, and what people and the web ask of it.
+
+Made by ``cli/dispatch``; driven by ``loops``. It holds the instance locks from before the store is opened until the
+process ends, and keeps no decision: everything that decides lies in the store (dispatcher.md 2, 23 to 25, 31).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from dispatcher import __version__, log
+from dispatcher.building import Kept, build
+from dispatcher.crashpoints import CrashPoints
+from dispatcher.daemon.counting import count
+from dispatcher.daemon.generations import Generations
+from dispatcher.daemon.inbox import Inbox
+from dispatcher.instance import InstanceLocks
+from dispatcher.ledger import daemon_rows
+from dispatcher.ledger.records import DesiredState
+from dispatcher.metrics import Metrics
+from dispatcher.notify import Notifier
+from dispatcher.refusals import Refused
+from dispatcher.slots import Slots, Work
+from dispatcher.state import instant
+from dispatcher.station import INTERRUPT_LEASE_LOST, Memory, Station
+from dispatcher.tick import Mode, TickReport, run
+from engine.errors import EngineError, StoreError
+from engine.store.owners import owner_here
+
+if TYPE_CHECKING:
+    from dispatcher.wiring import Wiring
+
+_log = log.get(__name__)
+FRESH_FOR = 60.0
+"""Seconds for which a complete tick keeps the daemon ready, when three intervals are shorter."""
+
+
+class Daemon:
+    """One dispatcher process. Ticks run in one thread at a time; the other methods may be called from any."""
+
+    def __init__(self, wiring: Wiring, environment: Mapping[str, str]) -> None:
+        self.wiring = wiring
+        self.clock = wiring.clock
+        self.inbox = Inbox()
+        self.generations = Generations(wiring.settings, environment, self.clock)
+        self.notifier = Notifier(environment, self.clock)
+        self.metrics = Metrics(__version__)
+        self.wake: Callable[[], None] = self.inbox.wake
+        self.since = self.clock.now()
+        self.progress = self.clock.monotonic()
+        self.report: TickReport | None = None
+        self.last_complete: float | None = None
+        self._memory = Memory(instance=wiring.ids.new())
+        wiring.instance = self._memory.instance
+        owner = owner_here(self._memory.instance)
+        root = wiring.settings.workspace.root
+        self._locks = InstanceLocks(wiring.store_dir, root, owner, instant(self.since) or "")
+        self._kept = Kept(self._memory, Slots(self.clock, self._ended), CrashPoints.of(environment), environment)
+        self._station: Station | None = None
+        self._ticking = threading.Lock()
+        self._told: list[Mapping[str, object]] = []
+
+    @property
+    def slots(self) -> Slots:
+        """The threads in which runs execute."""
+        return self._kept.slots
+
+    @property
+    def station(self) -> Station:
+        """The hands of the present generation; only after ``open``."""
+        assert self._station is not None
+        return self._station
+
+    def open(self) -> None:
+        """Take the instance locks, then open and migrate the store. Raises ``Refused``, ``StoreError``."""
+        parent = self.wiring.store_dir.parent
+        if not parent.is_dir():
+            hint = "Make it, or mount it, and start again."
+            raise Refused("store_unreachable", f"The folder {parent} of the store is not there", hint)
+        self._locks.acquire()
+        threading.excepthook = _thread_failed
+        self._station = build(self.wiring, self.generations.settings, self._kept)
+        self._station.workspaces.check_root(self.wiring.store_dir)
+        _log.info("dispatcher.started", instance=self._memory.instance, version=__version__)
+
+    def open_dry(self) -> None:
+        """Only look: no lock, and the store as it is."""
+        self._station = build(self.wiring, self.generations.settings, self._kept)
+
+    def close(self) -> None:
+        """Give the locks back."""
+        self._locks.release()
+
+    def tick(self, *, pick: bool = True, dry: bool = False) -> TickReport:
+        """One tick of the newest generation. Raises ``Refused`` when another process took the instance lock."""
+        with self._ticking:
+            if not dry:
+                self._check_instance()
+            self.generations.look()
+            settings = self.generations.take()
+            if settings is not None:
+                self.wiring.settings = settings
+                self._station = build(self.wiring, settings, self._kept)
+            report = run(self.station, Mode(dry=dry, pick=pick, mark=self._mark))
+        self._take(report)
+        return report
+
+    def _check_instance(self) -> None:
+        if not self._locks.keep():
+            _log.error("dispatcher.instance_lock_lost")
+            self.wiring.engine.interrupt_all(INTERRUPT_LEASE_LOST)
+            raise Refused(
+                "instance_held", "Another dispatcher took the lock of this store", "Only one may run per store."
+            )
+
+    def _take(self, report: TickReport) -> None:
+        self.report = report
+        count(self.metrics, report, self.clock.now().timestamp())
+        if report.complete:
+            self.last_complete = self.clock.monotonic()
+        self.notifier.status(self.status())
+
+    def _mark(self, _phase: str) -> None:
+        self.progress = self.clock.monotonic()
+
+    def _ended(self) -> None:
+        self.wake()
+
+    def status(self) -> str:
+        """One line for systemd and for people."""
+        state = self.report.state if self.report else {}
+        parked, held = len(_list(state, "parked")), len(_list(state, "held"))
+        used, most = len(self.slots.executing()), self.generations.settings.concurrency.max
+        text = f"{used}/{most} running, {parked} parked, {held} held"
+        error = self.generations.error or (self.report.error if self.report else "")
+        return f"{text}; {error}" if error else text
+
+    def next_due(self) -> datetime | None:
+        """The nearest retry, for whoever sets the clock."""
+        retries = self.wiring.ledger.snapshot().retries.values()
+        coming = [retry.not_before for retry in retries if retry.not_before > self.clock.now()]
+        return min(coming, default=None)
+
+    def stopping(self) -> None:
+        """From now on nothing starts."""
+        if not self._memory.stopping_since:
+            self._memory.stopping_since = instant(self.clock.now()) or "now"
+            _log.info("dispatcher.stopping")
+            self.notifier.stopping("stopping")
+
+    # -- what the web side asks (web/backstage.py, DaemonDoor) ---------------------------------------------------------
+    def state(self) -> Mapping[str, object]:
+        """The document of ``GET /api/dispatcher``."""
+        report, generations = self.report, self.generations
+        base: Mapping[str, object] = report.state if report else {}
+        known = base.get("tick")
+        tick = dict(known) if isinstance(known, dict) else {}
+        if report is not None:
+            tick |= {"seconds": round(report.seconds, 4), "complete": report.complete}
+        config = {
+            "generation": generations.number,
+            "loaded_at": instant(generations.loaded_at),
+            "error": generations.error or None,
+            "restart_required": list(generations.restart_required),
+            "watch": "polling",
+        }
+        own = {"version": __version__, "since": instant(self.since), "config": config, "tick": tick}
+        slots = {"used": 0, "max": generations.settings.concurrency.max, "over": 0, "overdue": 0}
+        return {"slots": slots, **base, **own, "ready": not self.not_ready(), "instance": self._memory.instance}
+
+    def not_ready(self) -> Sequence[str]:
+        """Why the daemon is not ready; nothing when it is."""
+        reasons = []
+        limit = max(3 * self.generations.settings.tick.interval, FRESH_FOR)
+        if self._memory.stopping_since:
+            reasons.append("the daemon is stopping")
+        if self.last_complete is None:
+            reasons.append("no tick has completed yet")
+        elif self.clock.monotonic() - self.last_complete > limit:
+            reasons.append(f"no tick completed within {limit:g} s")
+        if self.report is not None and any(
+            _code(each) == "store_degraded" for each in _list(self.report.state, "degraded")
+        ):
+            reasons.append("the store takes no writes")
+        return reasons
+
+    def refresh(self, source: str) -> None:
+        """Bring the next tick forward."""
+        self.metrics.count("pointsman_wakes_total", source=source, result="coalesced")
+        self.wake()
+
+    def desire(self, state: str, by: str) -> None:
+        """Store what people ask for."""
+        with self.wiring.ledger.write() as connection:
+            daemon_rows.want(connection, DesiredState(state, by, self.clock.now()))
+        _log.info("dispatcher.paused" if state != "running" else "dispatcher.resumed", by=by, state=state)
+
+    def reload(self) -> bool:
+        """Read the configuration again; whether there is a next generation."""
+        self.notifier.reloading()
+        good = self.generations.reload()
+        self.metrics.count("pointsman_config_reloads_total", result="ok" if good else "refused")
+        self.notifier.ready(self.status())
+        self.wake()
+        return good
+
+    def execute(self, run_id: str, work: Callable[[], None]) -> bool:
+        """Execute a person's resume in a slot's thread, also when all are used. Raises ``Refused`` while stopping."""
+        if self._memory.stopping_since:
+            raise Refused("refused", "The daemon is stopping", "Start it again, or resume on the command line.")
+        link = self.wiring.ledger.links_of_runs([run_id]).get(run_id)
+        key = link.key if link is not None else ("", run_id)
+        used = Work(key, run_id, "", link.bot if link else "", since=self.clock.monotonic())
+        return self.slots.submit(used, work)
+
+
+def _list(state: Mapping[str, object], name: str) -> Sequence[object]:
+    found = state.get(name)
+    return found if isinstance(found, list) else []
+
+
+def _code(each: object) -> str:
+    return str(each.get("code")) if isinstance(each, dict) else ""
+
+
+def _thread_failed(args: threading.ExceptHookArgs) -> None:
+    """A thread of a run ended by what nobody expected: one line, and the next tick finds what it left."""
+    told = args.exc_value.message if isinstance(args.exc_value, (EngineError, StoreError)) else repr(args.exc_value)
+    name = args.thread.name if args.thread else ""
+    _log.error(
+        "run.thread_failed", thread=name, error=told, exc_info=(args.exc_type, args.exc_value, args.exc_traceback)
+    )

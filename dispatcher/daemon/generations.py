@@ -1,0 +1,105 @@
+"""The configuration in force, generation by generation (dispatcher.md 23).
+
+A reload reads and checks the whole file. An invalid one leaves the last good one in force and is told; a valid one
+becomes the next generation at the next tick's start. The file is looked at each tick.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from config.load import load_complete
+from config.problems import ConfigError
+from config.settings import Settings
+from dispatcher import log
+from engine.ports import Clock
+
+QUIET = 0.2
+"""Seconds for which a changed file must have been left alone before it is read."""
+_NEEDS_START = ("store", "workspace.root", "runs.isolation", "server.host", "server.port", "server.token")
+_log = log.get(__name__)
+
+
+class Generations:
+    """The settings now, the ones that come next, and what was wrong with the last attempt."""
+
+    def __init__(self, settings: Settings, environment: Mapping[str, str], clock: Clock) -> None:
+        self.settings = settings
+        self.number = 1
+        self.loaded_at: datetime = clock.now()
+        self.error = ""
+        self.restart_required: tuple[str, ...] = ()
+        self._environment = environment
+        self._clock = clock
+        self._file = settings.origin.file
+        self._seen = _look(self._file)
+        self._next: Settings | None = None
+        self._lock = threading.Lock()
+
+    def reload(self) -> bool:
+        """Read the file; whether there is a next generation. Never raises for what stands in it."""
+        if self._file is None:
+            return False
+        with self._lock:
+            self._seen = _look(self._file)
+            try:
+                settings = load_complete(self._file, self._environment)
+            except ConfigError as error:
+                self.error = error.message
+                _log.error("config.refused", error=error.message)
+                return False
+            self.error = ""
+            self._next = settings
+        return True
+
+    def look(self) -> None:
+        """Reload when the file changed and was left alone since."""
+        seen = _look(self._file)
+        if self._file is None or seen == self._seen or not seen:
+            return
+        if self._clock.now().timestamp() - seen[0] / 1e9 >= QUIET:
+            self.reload()
+
+    def take(self) -> Settings | None:
+        """The next generation, once, as a whole; parts that need a new start are named and keep their old values."""
+        with self._lock:
+            coming, self._next = self._next, None
+        if coming is None or coming.origin.digest == self.settings.origin.digest:
+            return None
+        changed = tuple(sorted({_section(key) for key in _NEEDS_START if _at(coming, key) != _at(self.settings, key)}))
+        boards = [board for board in coming.boards if board.name in {old.name for old in self.settings.boards}]
+        if len(boards) != len(coming.boards) or len(boards) != len(self.settings.boards):
+            changed = (*changed, "boards")
+        kept = {"store": self.settings.store, "boards": tuple(boards) or self.settings.boards}
+        settled = coming.model_copy(update=kept)
+        self.settings, self.restart_required = settled, changed
+        self.number += 1
+        self.loaded_at = self._clock.now()
+        _log.info("config.loaded", generation=self.number)
+        if changed:
+            _log.warning("config.restart_needed", keys=changed)
+        return settled
+
+
+def _look(file: Path | None) -> tuple[int, int] | None:
+    if file is None:
+        return None
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _at(settings: Settings, key: str) -> object:
+    value: object = settings
+    for part in key.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _section(key: str) -> str:
+    return key if key.startswith(("workspace", "runs")) else key.split(".", maxsplit=1)[0]

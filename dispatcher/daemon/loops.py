@@ -1,0 +1,178 @@
+"""How a dispatcher process spends its life: one tick, until nothing is left to do, or until it is told to stop.
+
+Called by ``cli/dispatch``. The main thread waits for messages only; ticks of the daemon run in the scheduler's thread
+(dispatcher.md 4, 24, 30, 32).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dispatcher import log
+from dispatcher.daemon.clockwork import APART, Clockwork
+from dispatcher.daemon.daemon import FRESH_FOR, Daemon
+from dispatcher.daemon.inbox import Message
+from dispatcher.refusals import Refused
+from dispatcher.station import INTERRUPT_SHUTDOWN
+from dispatcher.tick import TickReport
+
+_log = log.get(__name__)
+LOOK = 0.25
+"""Seconds between two looks of the main thread."""
+KILL_GRACE = 8.0
+"""Seconds for which interrupted runs are waited for: their groups are killed after five."""
+EXTEND_EVERY = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a bounded run of the dispatcher did, and the exit code it deserves."""
+
+    reports: Sequence[TickReport]
+    exit_code: int = 0
+
+
+def once(daemon: Daemon) -> Done:
+    """One tick, wait for the runs that it started, one more so that they settle."""
+    with daemon.inbox.catching():
+        first = daemon.tick()
+        if not _wait_for_runs(daemon):
+            stop(daemon)
+        return Done((first, daemon.tick(pick=False)))
+
+
+def _wait_for_runs(daemon: Daemon) -> bool:
+    """Wait until nothing executes; False when a stop was asked for."""
+    while daemon.slots.executing():
+        if daemon.inbox.get(LOOK) is Message.STOP:
+            return False
+    return True
+
+
+def until_idle(daemon: Daemon, timeout: float) -> Done:
+    """Tick until nothing runs and no card is actionable; exit 1 when ``timeout`` (seconds, 0 for none) ends first."""
+    reports: list[TickReport] = []
+    end = daemon.clock.monotonic() + timeout if timeout else None
+    with daemon.inbox.catching():
+        while True:
+            reports.append(daemon.tick())
+            begun = daemon.clock.monotonic()
+            if not reports[-1].actionable and not daemon.slots.executing() and not _unsettled(reports[-1]):
+                return Done(reports)
+            if end is not None and daemon.clock.monotonic() >= end:
+                stop(daemon)
+                return Done(reports, 1)
+            if _pause(daemon, begun, end) is Message.STOP:
+                stop(daemon)
+                return Done(reports)
+
+
+def _unsettled(report: TickReport) -> bool:
+    """Whether this tick changed something that the next one may act on."""
+    return bool(set(report.counts) - {"hold"})
+
+
+def _pause(daemon: Daemon, begun: float, end: float | None) -> Message | None:
+    """Wait for the next tick: its interval, a retry that is due, a run that ended; at least 100 ms after the last."""
+    interval = daemon.generations.settings.tick.interval
+    if daemon.report is not None and _unsettled(daemon.report):
+        interval = 0.0
+    due = daemon.next_due()
+    waits = [interval]
+    if due is not None:
+        waits.append((due - daemon.clock.now()).total_seconds())
+    if end is not None:
+        waits.append(end - begun)
+    message = daemon.inbox.get(max(APART.total_seconds(), min(waits)))
+    while message is Message.WAKE and daemon.clock.monotonic() - begun < APART.total_seconds():
+        message = daemon.inbox.get(APART.total_seconds() - (daemon.clock.monotonic() - begun)) or Message.WAKE
+        if daemon.clock.monotonic() - begun >= APART.total_seconds():
+            break
+    return message
+
+
+def forever(daemon: Daemon) -> int:
+    """Tick until a signal says stop; the exit code."""
+    broken: list[Refused] = []
+
+    def tick() -> None:
+        try:
+            daemon.tick()
+            due = daemon.next_due()
+        except Refused as refused:
+            broken.append(refused)
+            daemon.inbox.put(Message.STOP)
+            return
+        if due is not None:
+            clockwork.at(due)
+        clockwork.set_interval(daemon.generations.settings.tick.interval)
+
+    clockwork = Clockwork(daemon.clock, daemon.generations.settings.tick.interval, tick)
+    daemon.wake = clockwork.wake
+    with daemon.inbox.catching():
+        clockwork.start()
+        _attend(daemon)
+        clockwork.stop()
+        stop(daemon)
+        if broken:
+            raise broken[0]
+        daemon.tick(pick=False)
+    _log.info("dispatcher.stopped")
+    return 0
+
+
+def _attend(daemon: Daemon) -> None:
+    """Wait for messages; tell systemd how it goes while progress is fresh."""
+    ready, pinged = False, daemon.clock.monotonic()
+    while True:
+        message = daemon.inbox.get(LOOK)
+        if message is Message.STOP:
+            return
+        if message is Message.RELOAD:
+            daemon.reload()
+        if not ready and daemon.last_complete is not None:
+            ready = True
+            daemon.notifier.ready(daemon.status())
+            _log.info("dispatcher.ready")
+        now = daemon.clock.monotonic()
+        if not ready and now - pinged >= EXTEND_EVERY:
+            pinged = now
+            daemon.notifier.extend(2 * EXTEND_EVERY)
+        if ready and daemon.notifier.watchdog_seconds and now - pinged >= daemon.notifier.watchdog_seconds / 2:
+            pinged = now
+            if now - daemon.progress <= _fresh(daemon):
+                daemon.notifier.watchdog()
+
+
+def _fresh(daemon: Daemon) -> float:
+    tick = daemon.generations.settings.tick
+    return max(3 * tick.interval, 2 * tick.board_deadline, FRESH_FOR)
+
+
+def stop(daemon: Daemon) -> None:
+    """Nothing starts any more; runs get the grace to reach a boundary, then they are interrupted; their groups die."""
+    daemon.stopping()
+    engine = daemon.wiring.engine
+    engine.drain_all(INTERRUPT_SHUTDOWN)
+    if not _drained(daemon, daemon.generations.settings.shutdown.grace):
+        engine.interrupt_all(INTERRUPT_SHUTDOWN)
+        if not _drained(daemon, KILL_GRACE):
+            engine.kill_all()
+            _drained(daemon, 1.0)
+
+
+def _drained(daemon: Daemon, seconds: float) -> bool:
+    """Whether everything ended within ``seconds``; a further stop signal ends the waiting."""
+    end = daemon.clock.monotonic() + seconds
+    extended = 0.0
+    while daemon.slots.executing():
+        now = daemon.clock.monotonic()
+        if now >= end:
+            return False
+        if now - extended >= EXTEND_EVERY:
+            extended = now
+            daemon.notifier.extend(2 * EXTEND_EVERY)
+        if daemon.inbox.get(min(LOOK, end - now)) is Message.STOP:
+            return False
+    return True

@@ -1,0 +1,119 @@
+"""What happens in a slot's thread: workspace, hooks, the engine's door, the run (dispatcher.md 7, S7 to S10).
+
+A failure before the door is a launch failure: the pointer goes back, the claim waits on the ladder. A lost race counts
+no attempt. What the run itself does is told by its record, and the next tick settles it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from connectors.card import Card
+from dispatcher import log
+from dispatcher.facts import fitting
+from dispatcher.hooking import before_start
+from dispatcher.ladder import wait_after
+from dispatcher.ledger import Transaction, cards, outcomes
+from dispatcher.ledger.records import ClaimState, Retry
+from dispatcher.routing import Names, Route, rendered
+from dispatcher.station import LaunchOrder, Station
+from dispatcher.workspaces import Workspace
+from engine.errors import EngineError, Refusal
+from engine.failures import Ladder
+
+_log = log.get(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A start that passed S6: the card as it is now, the attempt's number, the bot of a fresh run."""
+
+    begun: cards.Start
+    card: Card
+    attempt: int
+    route: Route | None
+
+    def fail(self, station: Station, cause: str, error: str) -> None:
+        """Record a launch failure: pointer back, claim kept for the ladder, retry row (dispatcher.md 12)."""
+        _log.warning("run.launch_failed", run_id=self.begun.run_id, cause=cause, error=error)
+        with station.ledger.write() as connection:
+            self._wait(station, connection, cause, wait_after(self.attempt, station.retry_settings()))
+
+    def lose(self, station: Station, cause: str) -> None:
+        """Record a lost race: nothing is counted, and the card waits for at least the first rung."""
+        _log.info("claim.lost", run_id=self.begun.run_id, cause=cause)
+        with station.ledger.write() as connection:
+            link = cards.link(connection, self.begun.key)
+            if link is not None:
+                cards.change_link(connection, self.begun.key, attempts=max(0, link.attempts - 1))
+            self._wait(station, connection, cause, station.settings.retry.base)
+
+    def _wait(self, station: Station, connection: Transaction, cause: str, seconds: float) -> None:
+        key, now = self.begun.key, station.clock.now()
+        cards.put_back_pointer(connection, self.begun)
+        cards.close_intent(connection, key)
+        cards.keep_claim(connection, key, ClaimState.RETRYING)
+        run_id = "" if self.begun.kind == "fresh" else self.begun.run_id
+        sequence = station.ledger.database.next_sequence(connection)
+        due = now + timedelta(seconds=seconds)
+        ladder = Ladder.LADDER.value
+        row = Retry(key[0], key[1], run_id, self.attempt + 1, cause, cause, ladder, now, due, sequence)
+        outcomes.schedule(connection, row)
+
+
+def execute(station: Station, plan: Plan) -> None:
+    """The whole work of one slot."""
+    try:
+        workspace = _workspace(station, plan)
+    except OSError as error:
+        plan.fail(station, "workspace", error.strerror or str(error))
+        return
+    station.crash.passed("S7")
+    hook, end = before_start(station, plan.card, workspace, plan.begun.run_id, plan.attempt)
+    if not end.ok:
+        plan.fail(station, f"hook_{hook.value}", end.why)
+        return
+    station.crash.passed("S8")
+    try:
+        _through_the_door(station, plan, workspace)
+    except Refusal as refusal:
+        plan.lose(station, refusal.code)
+    except EngineError as error:
+        plan.fail(station, error.code, error.message)
+
+
+def _workspace(station: Station, plan: Plan) -> Workspace:
+    """S7: the card's folder, verified or made, and known to its link."""
+    begun = plan.begun
+    with station.ledger.write() as connection:
+        link = cards.link(connection, begun.key)
+    key = station.workspace_key(plan.card, link)
+    made = station.workspaces.prepare(key, station.place(plan.card), begun.run_id, station.clock.now())
+    if link is None or link.workspace != str(made.path):
+        with station.ledger.write() as connection:
+            cards.change_link(connection, begun.key, workspace=str(made.path))
+    told = {"board": begun.key[0], "card_id": begun.key[1], "path": str(made.path)}
+    if made.quarantined is not None:
+        _log.warning("workspace.quarantined", aside=str(made.quarantined), **told)
+    _log.info("workspace.created" if made.made else "workspace.reused", **told)
+    return made
+
+
+def _through_the_door(station: Station, plan: Plan, workspace: Workspace) -> None:
+    """S9 and S10: the engine claims the run; from then on its record says what happens."""
+    begun = plan.begun
+
+    def claimed() -> None:
+        station.crash.passed("S9")
+        with station.ledger.write() as connection:
+            cards.door_passed(connection, begun.key)
+        station.crash.passed("S10")
+
+    if plan.route is None:
+        station.engine.resume(begun.run_id, begun.attended, claimed)
+        return
+    names = Names(begun.run_id, str(workspace.path), plan.attempt)
+    values = fitting(station, plan.route, rendered(plan.route, plan.card, names))
+    order = LaunchOrder(begun.run_id, plan.route.path, values, workspace.path, f"#{plan.card.number} {plan.card.title}")
+    station.engine.launch(order, claimed)

@@ -1,0 +1,91 @@
+"""What ``explain`` tells: the deciders' own values about one card, read without a write (dispatcher.md 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from connectors.base import Absent
+from connectors.card import Card
+from connectors.errors import UnknownCard
+from dispatcher import facts, picking, reading, reconcile
+from dispatcher.building import Kept, build
+from dispatcher.crashpoints import CrashPoints
+from dispatcher.gates import Judgement
+from dispatcher.slots import Slots
+from dispatcher.state import instant
+from dispatcher.station import Memory
+from dispatcher.world import World
+
+if TYPE_CHECKING:
+    from dispatcher.wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One card, and what every gate says of it."""
+
+    card: Card
+    as_of: str
+    judgement: Judgement
+
+    def document(self) -> dict[str, object]:
+        """The JSON document of dispatcher.md 5."""
+        told = self.judgement.decision
+        return {
+            "card": self.card.id,
+            "number": self.card.number,
+            "board": self.card.board,
+            "as_of": self.as_of,
+            "decision": {
+                "action": told.action.value,
+                "reason": told.reason.value if told.reason else "",
+                "row": told.row,
+                "run_id": told.run_id,
+                "text": told.text,
+                "unblock": told.unblock,
+            },
+            "gates": [
+                {
+                    "order": gate.order,
+                    "code": gate.code.value,
+                    "verdict": gate.verdict.value,
+                    "fact": gate.fact,
+                    "text": gate.text,
+                    "unblock": gate.unblock,
+                }
+                for gate in self.judgement.gates
+            ],
+        }
+
+
+def explain(wiring: Wiring, environment: Mapping[str, str], text: str) -> Explanation:
+    """The card that ``text`` names (number, id, unique prefix), judged as a tick would. Raises ``UnknownCard``."""
+    kept = Kept(Memory(), Slots(wiring.clock, lambda: None), CrashPoints(), environment)
+    station = build(wiring, wiring.settings, kept)
+    world = World(station, station.clock.now(), dry=True)
+    reading.begin(world)
+    card = _card(wiring, text)
+    reconcile.reconcile(world)
+    reading.read(world)
+    key = (card.board, card.id)
+    world.cards[key] = card
+    world.know_links([key])
+    reading.read_blockers(world, [card])
+    judged = picking.explained(world, card, facts.board_facts(world, card.board))
+    return Explanation(card, instant(world.now) or "", judged)
+
+
+def _card(wiring: Wiring, text: str) -> Card:
+    for board in wiring.boards.values():
+        resolve = getattr(board, "resolve", None)
+        if resolve is None:
+            continue
+        try:
+            found = board.get(resolve(text))
+        except UnknownCard:
+            continue
+        if not isinstance(found, Absent):
+            return found
+    raise UnknownCard(f"There is no card {text}", "See which there are: card list.")

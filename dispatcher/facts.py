@@ -1,0 +1,260 @@
+"""From what a tick read to the facts that ``policy`` and ``gates`` judge: no decision of its own (dispatcher.md 6).
+
+Asked by settling, parking and picking, and by ``explain``; all three get the same facts, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from connectors.card import Card, MoverKind
+from dispatcher.candidate import Blocker, BoardFacts, Candidate, Full, Pending, Problem, RetryWait
+from dispatcher.ladder import is_due
+from dispatcher.ledger.records import Key, Link
+from dispatcher.policy import Action, Found, Life, RunFacts, facets_of, row_for
+from dispatcher.reasons import Reason
+from dispatcher.routing import Names, Route, rendered, route
+from dispatcher.station import Station
+from dispatcher.workspaces import Found as Place
+from dispatcher.world import BoardRead, World
+from engine import states
+from engine.failures import Allowance, row_of
+from engine.run import RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The bot of a card for this tick: where its run would start from, or why there is none."""
+
+    route: Route | None
+    problem: Problem | None
+
+
+def gesture(world: World, card: Card, link: Link | None, record: RunRecord | None) -> bool:
+    """Whether the card came into an eligible column after its run ended, by anybody but us and the run's own tools.
+
+    "After" compares store sequences (dispatcher.md 1).
+    """
+    read = world.reads.get(card.board)
+    if link is None or read is None or card.column not in read.eligible or card.closed:
+        return False
+    if card.column_by is MoverKind.DISPATCHER:
+        return False
+    if card.column_by is MoverKind.BOT and card.column_run == link.last_run:
+        return False
+    retry = world.snapshot.retries.get((card.board, card.id))
+    since = record.outcome_sequence if record is not None else (retry.sequence if retry else 0)
+    if record is None and retry is None and (card.board, card.id) not in world.snapshot.give_ups:
+        return False
+    return card.column_sequence > max(since, link.handled_sequence)
+
+
+def run_facts(world: World, card: Card) -> RunFacts:
+    """What is stored about the card's ``last_run``."""
+    key = (card.board, card.id)
+    link = world.link(key)
+    if link is None or not link.last_run:
+        moved_in = gesture(world, card, link, None)
+        attempts = link.attempts if link else 0
+        return RunFacts(gesture=moved_in, attempts=attempts, max_attempts=world.station.settings.retry.max_attempts)
+    world.know_runs([link.last_run])
+    found, why = world.found[link.last_run]
+    record = world.runs.get(link.last_run)
+    if record is None:
+        moved_in = gesture(world, card, link, None)
+        return RunFacts(link.last_run, found, gesture=moved_in, attempts=link.attempts, texts={"error": why})
+    return _present(world, card, link, record)
+
+
+def _present(world: World, card: Card, link: Link, record: RunRecord) -> RunFacts:
+    station = world.station
+    alive = world.alive.get(record.id)
+    resumable = states.can_person_resume(record.status)
+    return RunFacts(
+        run_id=record.id,
+        found=Found.PRESENT,
+        status=record.status,
+        failure_code=record.failure_code,
+        life=alive.life if alive else Life.HELD,
+        settled=world.is_settled(record),
+        gesture=gesture(world, card, link, record),
+        ours=link.ours,
+        answered=states.requires_answers(record.status) and station.engine.answered(record.id),
+        attempts=link.attempts,
+        max_attempts=station.settings.retry.max_attempts,
+        cap_raised=_cap_raised(world, card, record),
+        effects_settled=False,
+        source_changed=resumable and station.engine.source_changed(record.file_path, record.digest),
+        workspace_missing=resumable and workspace_missing(station, card, link, record),
+        texts=_texts(world, (card.board, card.id), record, alive.texts if alive else {}),
+    )
+
+
+def workspace_missing(station: Station, card: Card, link: Link, record: RunRecord) -> bool:
+    """Whether the run's folder is gone or not provably ours; of a run that we did not start, whether it is gone."""
+    path = Path(record.workspace)
+    if not link.ours or not link.workspace:
+        return not path.is_dir()
+    return station.workspaces.look(path.name, card.id) is not Place.OURS
+
+
+def _cap_raised(world: World, card: Card, record: RunRecord) -> bool:
+    """Whether the run's stored ask is now above what stopped it (engine.md 4.3, ``if_raised``)."""
+    if row_of(record.failure_code).unattended is not Allowance.IF_RAISED:
+        return False
+    park = world.snapshot.parks.get((card.board, card.id))
+    if park is None:
+        return False
+    told = json.loads(park.facts)
+    asked = {
+        "iterations": record.ask.max_iterations,
+        "tokens": record.ask.max_tokens,
+        "cost_usd": record.ask.max_cost_usd,
+        "duration": record.ask.max_duration,
+    }
+    now = asked.get(str(told.get("axis", "")), 0)
+    used, limit = told.get("used", 0), told.get("limit", 0)
+    return bool(now) and isinstance(used, int | float) and isinstance(limit, int | float) and now > max(used, limit)
+
+
+def _texts(world: World, key: Key, record: RunRecord, alive: Mapping[str, object]) -> Mapping[str, object]:
+    """What the braces of the run's reasons are filled with: stored facts, so that they do not change by themselves."""
+    error = " ".join(record.error.split())
+    told: dict[str, object] = {"error": error, "message": error, "path": record.workspace, "owner": record.owner.pid}
+    park = world.snapshot.parks.get(key)
+    if park is not None and park.run_id == record.id:
+        told |= json.loads(park.facts)
+    return told | dict(alive)
+
+
+def choose(world: World, card: Card) -> Choice:
+    """The card's route, and whether its bot and values are fit to start."""
+    station = world.station
+    found = route(card, station.board_settings(card.board), station.find_bot)
+    if isinstance(found, Problem):
+        return Choice(None, found)
+    names = Names(
+        "run", str(station.workspaces.path_of(station.workspace_key(card, world.link((card.board, card.id)))))
+    )
+    values = fitting(station, found, rendered(found, card, names))
+    return Choice(found, station.engine.problem(found.path, values))
+
+
+def fitting(station: Station, found: Route, values: Mapping[str, object]) -> dict[str, object]:
+    """The values whose names the bot declares; a name that it does not know is warned about once."""
+    declared = station.engine.declared(found.path)
+    if not declared:
+        return dict(values)
+    return {name: value for name, value in values.items() if name in declared}
+
+
+def board_facts(world: World, name: str) -> BoardFacts:
+    """What holds every card of that board."""
+    read = world.reads[name]
+    facts: dict[str, object] = {}
+    if read.error:
+        last = world.station.memory.last_complete.get(name)
+        age = f"{(world.now - last).total_seconds():.0f} s" if last else "never"
+        facts["unreadable"] = {"board": name, "error": read.error, "age": age}
+    return BoardFacts(
+        name=name,
+        eligible=read.eligible,
+        partial=read.partial,
+        wip_full=_wip_full(world, read),
+        **facts,  # type: ignore[arg-type]
+    )
+
+
+def _wip_full(world: World, read: BoardRead) -> Mapping[str, object] | None:
+    for column, limit in world.station.settings.concurrency.wip.items():
+        held = read.counts.get(column, 0)
+        if held >= limit:
+            return {"column": column, "n": held, "limit": limit}
+    return None
+
+
+def candidate(world: World, card: Card, board: BoardFacts, *, released: bool = False) -> Candidate:
+    """Everything that decides about one card."""
+    key = (card.board, card.id)
+    run = run_facts(world, card)
+    choice = choose(world, card) if starts_something(run) else Choice(None, None)
+    pending = world.snapshot.pending.get(key)
+    stamp = world.snapshot.give_ups.get(key)
+    return Candidate(
+        card=card,
+        daemon=world.daemon,
+        board=board,
+        run=run,
+        parked=key in world.snapshot.parks,
+        released=released,
+        pending=Pending(pending.origin, pending.to, pending.effect_id) if pending else None,
+        run_stopping=world.waiting_to_settle.get(key),
+        gave_up={"n": stamp.attempts, "code": stamp.code, "error": stamp.error} if stamp else None,
+        retry=_retry(world, key),
+        blockers=blockers(world, card),
+        routing=choice.problem if choice.route is None else None,
+        bot=choice.problem if choice.route is not None else None,
+        caps=_caps(world, card, choice.route),
+    )
+
+
+def starts_something(run: RunFacts) -> bool:
+    """Whether the bot of the card matters: for a fresh run, not for a run that has its own source."""
+    row = row_for(facets_of(run))
+    return (row.attended if run.gesture else row.unattended) is Action.FRESH
+
+
+def _retry(world: World, key: Key) -> RetryWait | None:
+    row = world.snapshot.retries.get(key)
+    if row is None:
+        return None
+    due = is_due(world.now, row.scheduled_at, row.not_before)
+    return RetryWait(row.attempt, world.station.settings.retry.max_attempts, row.code, row.not_before, due)
+
+
+def blockers(world: World, card: Card) -> tuple[Blocker, ...]:
+    """The cards that this one waits for and that are not done (dispatcher.md 19)."""
+    if not card.blockers:
+        return ()
+    found = []
+    for ref in card.blockers:
+        key = (ref.board or card.board, ref.id)
+        other = world.cards.get(key)
+        if other is None:
+            label = f"#{ref.id[:8]}"
+            found.append(
+                Blocker(label, "", world.gone.get(key, "")) if key not in world.gone else Blocker(label, "no board")
+            )
+        elif not satisfied(world, other):
+            found.append(Blocker(f"#{other.number}", other.column or "no column"))
+    return tuple(blocker for blocker in found if blocker.column or blocker.error)
+
+
+def satisfied(world: World, card: Card) -> bool:
+    """Whether a blocker is done: in a terminal column that is not the failed one."""
+    read = world.reads.get(card.board)
+    failed = world.station.settings.columns.failed
+    return read is not None and card.column in read.terminal and card.column != failed
+
+
+def _caps(world: World, card: Card, chosen: Route | None) -> tuple[Full, ...]:
+    """The caps that are used up for this card (dispatcher.md 16); a cap counts only what it governs."""
+    caps = world.station.settings.concurrency
+    executing = world.station.slots.executing()
+    link = world.link((card.board, card.id))
+    bot = chosen.bot if chosen else (link.bot if link else "")
+    found = [
+        (Reason.CAP_BOARD, card.board, caps.by_board, sum(work.key[0] == card.board for work in executing)),
+        (Reason.CAP_COLUMN, card.column or "", caps.by_column, sum(work.column == card.column for work in executing)),
+        (Reason.CAP_BOT, bot, caps.by_bot, sum(work.bot == bot for work in executing)),
+    ]
+    found += [
+        (Reason.CAP_ASSIGNEE, who, caps.by_assignee, sum(who in work.assignees for work in executing))
+        for who in card.assignees
+    ]
+    return tuple(
+        Full(reason, name, n, limits[name]) for reason, name, limits, n in found if name in limits and n >= limits[name]
+    )

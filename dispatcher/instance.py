@@ -1,0 +1,47 @@
+"""One dispatcher per store and per workspace root: two file locks (dispatcher.md 31).
+
+The lock is the authority; its text is for people. A stale file, a reused pid or a killed owner never prevents a start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from dispatcher.refusals import Refused
+from engine.run import Owner
+from engine.store.locks import FileLock
+
+STORE_LOCK = "dispatcher.lock"
+ROOT_LOCK = ".dispatcher.lock"
+
+
+class InstanceLocks:
+    """Both locks, held from before the first tick until the process ends."""
+
+    def __init__(self, store_dir: Path, workspace_root: Path, owner: Owner, since: str) -> None:
+        told: Mapping[str, object] = {**asdict(owner), "since": since}
+        self._locks = (FileLock(store_dir / STORE_LOCK, told), FileLock(workspace_root / ROOT_LOCK, told))
+
+    def acquire(self) -> None:
+        """Take both. Raises ``Refused`` (``instance_held``) naming the holder, and ``StoreError`` from the files."""
+        for lock in self._locks:
+            if not lock.acquire():
+                text = f"another dispatcher holds {lock.path}: {lock.holder_text()}"
+                self.release()
+                raise Refused("instance_held", text, "Stop it first, or use another store and workspace root")
+
+    def keep(self) -> bool:
+        """Take a lock again whose file was removed or replaced; False when another process has it."""
+        for lock in self._locks:
+            if lock.taken and not lock.still_ours():
+                lock.release()
+                if not lock.acquire():
+                    return False
+        return True
+
+    def release(self) -> None:
+        """Give both up. Harmless when they are not held."""
+        for lock in self._locks:
+            lock.release()

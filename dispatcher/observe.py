@@ -1,0 +1,182 @@
+"""What people did meanwhile: cards moved, closed or gone, and what that means for their work (dispatcher.md 13, 14).
+
+Phases T6 and T7. Only cards with something under way are looked at; an absence counts only after a by-id read of that
+very card. A failed read means nothing here. The only moves this module causes are none: it interrupts and releases.
+"""
+
+from __future__ import annotations
+
+from connectors.card import Card, MoverKind
+from dispatcher import log, moving
+from dispatcher.ledger import cards, outcomes
+from dispatcher.ledger.records import Key, Link, Park
+from dispatcher.policy import Action, Decision
+from dispatcher.station import INTERRUPT_CARD_GONE, INTERRUPT_EXTERNAL_MOVE, INTERRUPT_STALL
+from dispatcher.world import World
+from engine import states
+
+_log = log.get(__name__)
+LEAST = 4
+"""So many cards at least may disappear in one tick before a second complete read is wanted."""
+
+
+def observe(world: World) -> None:
+    """T6: compare each card under way with its link."""
+    active = world.snapshot.active()
+    lost = {key for key in active if _away(world, key)}
+    for key in sorted(active):
+        if key in lost and _too_many(world, key, lost, active):
+            continue
+        _observe_one(world, key)
+    if world.wrote:
+        world.refresh()
+
+
+def _away(world: World, key: Key) -> bool:
+    card = world.cards.get(key)
+    link = world.link(key)
+    if key in world.gone:
+        return True
+    return card is not None and link is not None and _left(world, card, link)
+
+
+def _too_many(world: World, key: Key, lost: set[Key], active: frozenset[Key]) -> bool:
+    """The brake of section 14: one fault must not interrupt many; a second complete read that says the same may."""
+    board = key[0]
+    of_board = [other for other in active if other[0] == board]
+    gone_here = {other for other in lost if other[0] == board}
+    if len(gone_here) <= max(LEAST, len(of_board) // 2):
+        return False
+    seen = world.station.memory.disappeared
+    before, seen[board] = seen.get(board, frozenset()), frozenset(gone_here)
+    return key not in before
+
+
+def _left(world: World, card: Card, link: Link) -> bool:
+    """Whether somebody else put the card out of the eligible columns, or closed it."""
+    if card.closed:
+        return True
+    if card.column == link.expected_column or not link.expected_column:
+        return False
+    if card.column_by is MoverKind.DISPATCHER or _own_move(card, link):
+        return False
+    return card.column not in world.columns_of(card.board).eligible
+
+
+def _own_move(card: Card, link: Link) -> bool:
+    return card.column_by is MoverKind.BOT and card.column_run == link.last_run
+
+
+def _observe_one(world: World, key: Key) -> None:
+    link = world.link(key)
+    if link is None:
+        return
+    if key in world.gone:
+        _gone(world, key, link)
+        return
+    card = world.cards.get(key)
+    if card is None:
+        return
+    park = world.snapshot.parks.get(key)
+    if park is not None:
+        _parked(world, card, link, park)
+    elif world.station.slots.has(key):
+        _executing(world, card, link)
+    else:
+        _waiting(world, card, link)
+
+
+def _executing(world: World, card: Card, link: Link) -> None:
+    if _left(world, card, link):
+        interrupt(world, (card.board, card.id), link, INTERRUPT_EXTERNAL_MOVE)
+    elif card.column_sequence > link.column_sequence:
+        moving.expect(world, card)
+
+
+def _waiting(world: World, card: Card, link: Link) -> None:
+    """Between attempts, or with a move of ours that was not confirmed."""
+    key = (card.board, card.id)
+    if key in world.snapshot.settlements:
+        return
+    if key in world.snapshot.pending or card.column_by is MoverKind.DISPATCHER or _own_move(card, link):
+        if card.column != link.expected_column or key in world.snapshot.pending:
+            moving.expect(world, card)
+        return
+    if _left(world, card, link) and not _alive(world, link):
+        release(world, key, link, "moved_out")
+
+
+def _alive(world: World, link: Link) -> bool:
+    record = world.runs.get(link.last_run)
+    return record is not None and states.is_running(record.status)
+
+
+def _parked(world: World, card: Card, link: Link, park: Park) -> None:
+    key = (card.board, card.id)
+    if world.dry and card.column == park.column:
+        return
+    if not park.column and not world.dry:
+        with world.station.ledger.write() as connection:
+            outcomes.change_park(connection, key, column=card.column or "", seen=True)
+        world.wrote = True
+        return
+    if card.column == park.column and not card.closed:
+        if not park.seen:
+            with world.station.ledger.write() as connection:
+                outcomes.change_park(connection, key, seen=True)
+            world.wrote = True
+        return
+    told_by_mover = card.column_sequence > link.column_sequence and card.column_by is not MoverKind.DISPATCHER
+    if (card.closed or park.seen or told_by_mover) and _out(world, card):
+        release(world, key, link, "moved_out")
+
+
+def _out(world: World, card: Card) -> bool:
+    return card.closed or card.column not in world.columns_of(card.board).eligible
+
+
+def _gone(world: World, key: Key, link: Link) -> None:
+    if world.station.slots.has(key):
+        interrupt(world, key, link, INTERRUPT_CARD_GONE)
+    else:
+        release(world, key, link, "gone")
+
+
+def release(world: World, key: Key, link: Link, why: str) -> None:
+    """The card left: its park and retry are closed, the claim goes, the run stays as it is."""
+    decision = Decision(Action.RELEASE, None, why, "", "", link.last_run or None)
+    world.note(key, link.number, decision)
+    if world.dry:
+        return
+    with world.station.ledger.write() as connection:
+        outcomes.release_park(connection, key, why, world.now)
+        outcomes.unschedule(connection, key)
+        outcomes.move_seen(connection, key)
+        cards.release(connection, key)
+    world.wrote = True
+    _log.info("card.observed_move", board=key[0], card_id=key[1], run_id=link.last_run, why=why)
+
+
+def interrupt(world: World, key: Key, link: Link, cause: str) -> None:
+    """A machine's stop: the cause is written and the stop signalled, once."""
+    if not world.station.slots.tell_once(key, f"interrupt {cause}"):
+        return
+    decision = Decision(Action.INTERRUPT, None, cause, "", "", link.last_run)
+    world.note(key, link.number, decision)
+    if world.dry:
+        return
+    world.station.engine.interrupt(link.last_run, cause)
+    _log.warning("run.interrupted", board=key[0], card_id=key[1], run_id=link.last_run, cause=cause)
+
+
+def watch(world: World) -> None:
+    """T7: runs in which nothing moves, and stops that are overdue."""
+    station = world.station
+    limit = station.settings.runs.stall_timeout
+    executing = set(station.engine.executing())
+    for work in station.slots.executing():
+        link = world.link(work.key)
+        if not limit or link is None or work.run_id not in executing:
+            continue
+        if station.engine.silent_for(work.run_id) >= limit:
+            interrupt(world, work.key, link, INTERRUPT_STALL)

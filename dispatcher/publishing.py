@@ -1,0 +1,91 @@
+"""The end of a tick: idle reasons that changed, and the state document (dispatcher.md 4 T11, 25).
+
+An idle reason is rewritten only when its code or the facts in its text change; ages do not count as a change.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from dispatcher import log
+from dispatcher.ledger import daemon_rows
+from dispatcher.ledger.records import IdleReason, Key
+from dispatcher.policy import Decision
+from dispatcher.reasons import CAPACITY_FROM, REASONS, Reason
+from dispatcher.state import document
+from dispatcher.world import World
+from engine.errors import StoreError
+
+_log = log.get(__name__)
+_VOLATILE = frozenset({"age", "owner"})
+
+
+def publish(world: World) -> None:
+    """T11."""
+    if not world.dry and not world.daemon.store_error:
+        _idle(world)
+    world.state = document(world)
+
+
+def _idle(world: World) -> None:
+    memory, ledger = world.station.memory, world.station.ledger
+    if memory.idle is None:
+        memory.idle = ledger.idle_reasons()
+    known = memory.idle
+    shown = {key: decision for key, decision in world.held.items() if _shown(world, key, decision)}
+    made = [_reason(world, key, decision) for key, decision in shown.items() if _changed(known.get(key), decision)]
+    gone = [key for key in known if key not in shown and _may_go(world, key)]
+    if not made and not gone:
+        return
+    try:
+        with ledger.write() as connection:
+            daemon_rows.write_idle_reasons(connection, made, gone)
+    except StoreError as error:
+        _log.error("store.degraded", error=error.message)
+        return
+    for reason in made:
+        _tell(reason, known.get((reason.board, reason.card_id)))
+        known[(reason.board, reason.card_id)] = reason
+    for key in gone:
+        del known[key]
+        _log.debug("card.freed", board=key[0], card_id=key[1])
+
+
+def _shown(world: World, key: Key, decision: Decision) -> bool:
+    """A card that left the eligible columns loses its reason, unless a park, retry or pending move explains it."""
+    if decision.reason is None:
+        return False
+    return decision.reason is not Reason.COLUMN_NOT_ELIGIBLE or key in world.snapshot.retries
+
+
+def _may_go(world: World, key: Key) -> bool:
+    """A board that could not be read proves nothing about its cards."""
+    read = world.reads.get(key[0])
+    return read is None or not read.error
+
+
+def _changed(known: IdleReason | None, decision: Decision) -> bool:
+    return known is None or (known.code, known.facts) != (decision.reason, _stable(decision.facts))
+
+
+def _stable(told: Mapping[str, object]) -> str:
+    return json.dumps({k: v for k, v in told.items() if k not in _VOLATILE}, sort_keys=True, default=str)
+
+
+def _reason(world: World, key: Key, decision: Decision) -> IdleReason:
+    assert decision.reason is not None
+    memory = world.station.memory
+    known = (memory.idle or {}).get(key)
+    since = known.since if known is not None and known.code == decision.reason else world.now
+    code = decision.reason.value
+    return IdleReason(key[0], key[1], code, decision.text, decision.unblock, _stable(decision.facts), since)
+
+
+def _tell(reason: IdleReason, before: IdleReason | None) -> None:
+    """A hold is told when it begins; capacity is never a fault."""
+    if before is not None and before.code == reason.code:
+        return
+    quiet = REASONS[Reason(reason.code)].order >= CAPACITY_FROM
+    tell = _log.debug if quiet else _log.info
+    tell("card.held", board=reason.board, card_id=reason.card_id, code=reason.code, text=reason.text)

@@ -1,0 +1,156 @@
+"""Reading the boards: one listing each, then by-id reads of what is under way elsewhere (dispatcher.md 4, T1 and T5).
+
+A board that cannot be read counts as unreadable for this tick and leaves its work alone; the other boards go on. A
+board that says by its revision that nothing changed is not read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from connectors.base import Board, Listing
+from connectors.card import Card
+from connectors.errors import ConnectorError
+from dispatcher import log
+from dispatcher.candidate import DaemonFacts, Desired
+from dispatcher.ledger.records import Key
+from dispatcher.world import BoardRead, World
+from engine.errors import StoreError
+
+_log = log.get(__name__)
+WAITING_DEPS = "waiting_deps"
+"""The column whose cards wait for their blockers (dispatcher.md 19)."""
+
+
+def begin(world: World) -> None:
+    """T1: the ledger at one moment, the columns of each board, and what holds every card."""
+    station = world.station
+    world.snapshot = station.ledger.snapshot()
+    world.links.update(world.snapshot.links)
+    for name, board in station.boards.items():
+        world.reads[name] = _columns(board)
+    desired = world.snapshot.desired
+    limit = station.settings.limits.max_cost_per_day_usd
+    today = world.now.date()
+    world.daemon = DaemonFacts(
+        desired=Desired(desired.state) if desired else Desired.RUNNING,
+        desired_by=desired.by if desired else "",
+        desired_since=_instant(desired.since) if desired else "",
+        stopping_since=station.memory.stopping_since,
+        store_error=_store_error(world),
+        spent=station.store.spend.on(today) if limit else 0.0,
+        spend_limit=limit,
+        day=today.isoformat(),
+        executing=len(station.slots.executing()),
+        slots=station.settings.concurrency.max,
+    )
+
+
+def _instant(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _columns(board: Board) -> BoardRead:
+    try:
+        return BoardRead(board.name, board.columns())
+    except (ConnectorError, StoreError) as error:
+        return BoardRead(board.name, error=error.message)
+
+
+def _store_error(world: World) -> str:
+    """Whether a write transaction can begin; nothing is written."""
+    if world.dry:
+        return ""
+    try:
+        with world.station.ledger.write():
+            return ""
+    except StoreError as error:
+        return error.message
+
+
+def read(world: World) -> None:
+    """T5: every board; then, by id, the cards under way and the blockers that no listing showed."""
+    for name, board in world.station.boards.items():
+        if not world.reads[name].error:
+            _read_board(world, board, world.reads[name])
+    _read_by_id(world, world.snapshot.active())
+    read_blockers(world, world.cards.values())
+    world.know_links(world.listed)
+    world.know_runs(link.last_run for link in world.links.values())
+
+
+def read_blockers(world: World, waiting: Iterable[Card]) -> None:
+    """The cards that these wait for, by id where no listing showed them."""
+    wanted = {(ref.board or card.board, ref.id) for card in waiting for ref in card.blockers or ()}
+    _read_by_id(world, wanted - set(world.cards))
+
+
+def _read_board(world: World, board: Board, seen: BoardRead) -> None:
+    columns = world.station.settings.columns
+    wanted = seen.eligible | {WAITING_DEPS, *filter(None, (columns.awaiting_input, columns.running))}
+    limits = frozenset(world.station.settings.concurrency.wip)
+    counting = getattr(board, "counts", None)
+    try:
+        listing = _listing(world, board, wanted if counting else wanted | limits)
+        counts = counting() if counting and limits else _counted(listing.cards)
+    except (ConnectorError, StoreError) as error:
+        seen.error = error.message
+        _log.warning("board.read_failed", board=board.name, error=error.message)
+        return
+    seen.complete, seen.counts = listing.complete, counts
+    if not listing.complete:
+        seen.partial = {"n": len(listing.cards), "board": board.name, "why": listing.why or str(listing.stopped)}
+    else:
+        world.station.memory.last_complete[board.name] = world.now
+    for card in listing.cards:
+        key = (card.board, card.id)
+        world.cards[key] = card
+        world.listed.add(key)
+    for broken in listing.unread:
+        if world.station.memory.first_time(f"unread {board.name} {broken.id} {broken.why}"):
+            _log.warning("board.card_unread", board=board.name, card_id=broken.id, error=broken.why)
+
+
+def _listing(world: World, board: Board, wanted: Collection[str]) -> Listing:
+    """The listing, from memory when the board's revision did not change since."""
+    revision = getattr(board, "revision", None)
+    if revision is None:
+        return board.list_cards(wanted)
+    now = (revision(), frozenset(wanted))
+    known = world.station.memory.listings.get(board.name)
+    if known is not None and known[0] == now:
+        return known[1]
+    listing = board.list_cards(wanted)
+    world.station.memory.listings[board.name] = (now, listing)
+    return listing
+
+
+def _counted(cards: Collection[Card]) -> Mapping[str, int]:
+    counts: dict[str, int] = {}
+    for card in cards:
+        if card.column is not None:
+            counts[card.column] = counts.get(card.column, 0) + 1
+    return counts
+
+
+def _read_by_id(world: World, keys: Collection[Key]) -> None:
+    """Cards that no listing showed; only such a read can prove that one is gone."""
+    by_board: dict[str, list[str]] = {}
+    for board, card_id in keys:
+        if (board, card_id) not in world.listed and board in world.station.boards:
+            by_board.setdefault(board, []).append(card_id)
+    for name, ids in by_board.items():
+        try:
+            lookup = world.station.boards[name].get_many(ids)
+        except (ConnectorError, StoreError) as error:
+            _log.warning("board.read_failed", board=name, error=error.message)
+            continue
+        world.cards.update({(name, card_id): card for card_id, card in lookup.found.items()})
+        world.gone.update({(name, card_id): absent.kind.value for card_id, absent in lookup.gone.items()})
+
+
+def with_slots(world: World) -> DaemonFacts:
+    """The daemon's facts with the slots as they are used now."""
+    return replace(world.daemon, executing=len(world.station.slots.executing()))

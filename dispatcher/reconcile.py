@@ -1,0 +1,170 @@
+"""Who is still there: starts and claims of dead owners, and running records without a live owner (dispatcher.md 9, 10).
+
+Phases T2 and T3. A run is judged dead only when its lock could be taken past the grace; an owner only when its process
+is provably gone. Both passes are safe to repeat and safe to interrupt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+
+from dispatcher import log
+from dispatcher.ledger import Transaction, cards, outcomes
+from dispatcher.ledger.records import Claim, ClaimState, Intent, Key
+from dispatcher.policy import Action, Decision, Life
+from dispatcher.world import Alive, World
+from engine import states
+from engine.run import Owner, RunRecord
+from engine.store.owners import is_here, owner_alive
+
+_log = log.get(__name__)
+STUCK_AFTER = timedelta(minutes=2)
+"""Two leases of one host: how long a claim without a stamped run may stay."""
+
+
+def recover(world: World) -> None:
+    """T2: finish or undo what a dead owner left half-done; our own starts under way are left alone."""
+    for key, claim in list(world.snapshot.claims.items()):
+        intent = world.snapshot.intents.get(key)
+        if claim.state is ClaimState.LIVE and not world.station.slots.has(key) and _abandoned(world, claim, intent):
+            _recover_claim(world, key, claim, intent)
+    for key in world.snapshot.intents:
+        if key not in world.snapshot.claims and not world.station.slots.has(key):
+            _write(world, partial(cards.close_intent, key=key))
+    if world.wrote:
+        world.refresh()
+
+
+def _abandoned(world: World, claim: Claim, intent: Intent | None) -> bool:
+    if _gone(world, claim.owner):
+        return True
+    ours = claim.owner.instance == world.station.owner.instance
+    stuck = not claim.run_id and world.now - claim.claimed_at >= STUCK_AFTER
+    return stuck or (ours and intent is not None)
+
+
+def _gone(world: World, owner: Owner) -> bool:
+    ours = world.station.owner
+    if owner.instance == ours.instance and owner.pid == ours.pid:
+        return False
+    earlier_self = (owner.pid, owner.start_ticks, owner.boot) == (ours.pid, ours.start_ticks, ours.boot)
+    return (earlier_self and bool(owner.instance)) or not owner_alive(owner)
+
+
+def _recover_claim(world: World, key: Key, claim: Claim, intent: Intent | None) -> None:
+    """A claim without a stamped run is dropped at once; one with a run is adopted, its start finished or undone."""
+    if not claim.run_id:
+        _write(world, partial(_drop, world=world, key=key))
+        _log.info("claim.swept", board=key[0], card_id=key[1], epoch=claim.epoch)
+        return
+    world.know_runs([claim.run_id])
+    record = world.runs.get(claim.run_id)
+    running = record is not None and states.is_running(record.status)
+    if intent is None and record is not None and not running:
+        return  # its outcome waits for T4, which releases or keeps the claim
+    if intent is None and claim.owner.instance == world.station.owner.instance:
+        return
+    _write(world, partial(_adopt, world=world, claim=claim, running=running))
+    _log.info("claim.adopted", board=key[0], card_id=key[1], run_id=claim.run_id, epoch=claim.epoch + 1)
+
+
+def _adopt(connection: Transaction, world: World, claim: Claim, running: bool) -> None:
+    if not cards.adopt(connection, claim.key, world.station.owner, claim.epoch):
+        return
+    if running:
+        cards.door_passed(connection, claim.key)
+    else:
+        cards.close_intent(connection, claim.key)
+        cards.keep_claim(connection, claim.key, ClaimState.RETRYING)
+
+
+def _drop(connection: Transaction, world: World, key: Key) -> None:
+    """A start that never reached a run: the claim goes back to what the card still needs it for."""
+    cards.close_intent(connection, key)
+    if key in world.snapshot.parks:
+        cards.keep_claim(connection, key, ClaimState.PARKED)
+    elif key in world.snapshot.retries:
+        cards.keep_claim(connection, key, ClaimState.RETRYING)
+    else:
+        cards.release(connection, key)
+
+
+def _write(world: World, change: Callable[[Transaction], object]) -> None:
+    world.wrote = True
+    if not world.dry:
+        with world.station.ledger.write() as connection:
+            change(connection)
+
+
+def reconcile(world: World) -> None:
+    """T3: say who lives behind each running record, and promote the orphans past their grace."""
+    listing = world.station.store.runs.running()
+    here = world.station.engine.executing()
+    for record in listing.records:
+        world.know(record)
+        world.alive[record.id] = Alive(Life.HELD) if record.id in here else _life(world, record)
+        if world.alive[record.id].life is Life.ORPHAN:
+            _promote(world, record)
+
+
+def _life(world: World, record: RunRecord) -> Alive:
+    station = world.station
+    if not is_here(record.owner) and record.owner.host:
+        return Alive(Life.LEASED, {"owner": record.owner.host})
+    grace = station.settings.runs.orphan_grace
+    age = _age(world, record)
+    if station.engine.lock_held(record.id):
+        return _holder(world, record)
+    if age < grace:
+        claimed = record.claimed_at or record.created_at
+        until = (claimed + timedelta(seconds=grace)).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return Alive(Life.YOUNG, {"age": f"{age:.0f} s", "grace": f"{grace:g} s", "until": until})
+    return Alive(Life.ORPHAN)
+
+
+def _age(world: World, record: RunRecord) -> float:
+    """Seconds since the present claim: monotonic where this process saw it first, at most two graces when negative."""
+    seen = world.station.memory.claimed_at
+    mono = world.station.clock.monotonic()
+    claimed = record.claimed_at or record.created_at
+    by_wall = (world.now - claimed).total_seconds()
+    first = seen.setdefault((record.id, record.epoch), mono - max(0.0, by_wall))
+    by_mono = mono - first
+    if by_wall < 0:
+        return by_mono - world.station.settings.runs.orphan_grace
+    return by_mono
+
+
+def _holder(world: World, record: RunRecord) -> Alive:
+    """The lock is held: by its owner, or by children of an owner that is gone."""
+    if not _gone(world, record.owner):
+        return Alive(Life.HELD, {"owner": record.owner.pid})
+    station = world.station
+    children = station.engine.children(record.id)
+    first = children[0] if children else None
+    told: dict[str, object] = {"pid": first.pid if first else "unknown", "command": first.command if first else ""}
+    limit = station.settings.runs.stall_timeout
+    if limit and not world.dry:
+        with station.ledger.write() as connection:
+            since = outcomes.sighted(connection, record.id, world.now)
+        until = since + timedelta(seconds=limit)
+        told["until"] = until.isoformat(timespec="seconds").replace("+00:00", "Z")
+        if world.now >= until and station.engine.stop_children(record.id):
+            _log.warning("run.children_stopped", run_id=record.id)
+    return Alive(Life.CHILDREN, told)
+
+
+def _promote(world: World, record: RunRecord) -> None:
+    decision = Decision(Action.PROMOTE, None, "", "", "R09", record.id)
+    link = world.station.ledger.links_of_runs([record.id]).get(record.id)
+    key = link.key if link else ("", record.id)
+    world.note(key, link.number if link else 0, decision)
+    if world.dry:
+        return
+    if world.station.engine.promote(record.id):
+        _log.warning("run.promoted", run_id=record.id)
+    with world.station.ledger.write() as connection:
+        outcomes.forget_sighting(connection, record.id)
+    world.forget(record.id)

@@ -1,0 +1,183 @@
+"""Carrying an outcome onto its card, once per outcome, whoever ran the run (dispatcher.md 8).
+
+Phase T4. The points E1 to E9 are numbered because a crash may come behind any of them; what follows an outcome is
+decided at E4 and never again. It starts nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from connectors.base import Absent
+from connectors.card import BoardEventType, Card, MoverKind
+from connectors.errors import ConnectorError
+from dispatcher import facts, following, log, moving
+from dispatcher.cleaning import clean
+from dispatcher.commenting import comment
+from dispatcher.hooking import after_run
+from dispatcher.ledger import cards, outcomes
+from dispatcher.ledger.records import ClaimState, Follows, Link, Settlement
+from dispatcher.policy import Action, Decision, decide
+from dispatcher.world import World
+from engine.run import RunRecord
+
+_log = log.get(__name__)
+KEPT = {Follows.RETRY: ClaimState.RETRYING, Follows.PARKED: ClaimState.PARKED}
+"""What becomes of the claim; anything else releases it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run whose newest outcome or pause is not on its card yet."""
+
+    record: RunRecord
+    link: Link
+    card: Card
+
+
+def settle_all(world: World) -> None:
+    """T4: every unsettled outcome, oldest first."""
+    memory = world.station.memory
+    listing = world.station.store.runs.outcomes_after(memory.outcomes_seen)
+    ids = [record.id for record in listing.records]
+    links = world.station.ledger.links_of_runs(ids) if ids else {}
+    closed = world.station.ledger.closed_outcomes(links)
+    world.settled |= closed
+    world.links.update({link.key: link for link in links.values()})
+    unsettled = 0
+    for record in listing.records:
+        world.know(record)
+        link = links.get(record.id)
+        if link is None or (record.id, record.outcome_sequence) in closed:
+            continue
+        if not _settled_now(world, record, link) and not unsettled:
+            unsettled = record.outcome_sequence
+    if listing.records:
+        newest = listing.records[-1].outcome_sequence
+        memory.outcomes_seen = unsettled - 1 if unsettled else newest
+
+
+def _settled_now(world: World, record: RunRecord, link: Link) -> bool:
+    """Settle one outcome as far as it goes; one card's fault is kept to that card."""
+    crash = world.station.crash
+    world.note(link.key, link.number, Decision(Action.SETTLE, None, "", "", "", record.id))
+    if world.dry:
+        return False
+    crash.passed("E1")
+    if world.station.engine.lock_held(record.id) or world.station.slots.has(link.key):
+        world.waiting_to_settle[link.key] = {"cause": "it ended; its lock is not free yet", "run": record.id}
+        world.decided.pop()
+        world.counts[Action.SETTLE.value] -= 1
+        return False
+    crash.passed("E2")
+    card = _card(world, link)
+    if card is None:
+        return False
+    return _carry(world, Ended(record, link, card))
+
+
+def _card(world: World, link: Link) -> Card | None:
+    """The card, read by its id; one that is gone settles as if nothing had to be moved."""
+    try:
+        answer = world.station.boards[link.board].get(link.card_id)
+    except (ConnectorError, KeyError) as error:
+        _log.warning("board.read_failed", board=link.board, card_id=link.card_id, error=str(error))
+        return None
+    if isinstance(answer, Absent):
+        world.gone[link.key] = answer.kind.value
+        with world.station.ledger.write() as connection:
+            cards.release(connection, link.key)
+            outcomes.release_park(connection, link.key, "gone", world.now)
+            outcomes.unschedule(connection, link.key)
+        return None
+    world.cards[link.key] = answer
+    return answer
+
+
+def _carry(world: World, ended: Ended) -> bool:
+    """E3 to E9 of one outcome."""
+    crash = world.station.crash
+    after_run(world, ended.card, ended.record)
+    crash.passed("E3")
+    settlement = _decided(world, ended)
+    crash.passed("E4")
+    moved = _moved(world, ended, settlement)
+    if moved is None:
+        return False
+    crash.passed("E5")
+    comment(world, ended.card, settlement)
+    crash.passed("E6")
+    clean(world, world.cards[ended.link.key], settlement)
+    crash.passed("E7")
+    crash.passed("E8")
+    _close(world, replace(settlement, moved=moved))
+    crash.passed("E9")
+    return True
+
+
+def _decided(world: World, ended: Ended) -> Settlement:
+    """E4: what follows, from the row that an earlier process wrote, or decided now and written in one transaction."""
+    key = ended.link.key
+    with world.station.ledger.write() as connection:
+        known = outcomes.settlement(connection, key, ended.record.id, ended.record.outcome_sequence)
+    if known is not None:
+        return known
+    case = following.attempts_of(world, ended.record, world.links[key])
+    told = replace(facts.run_facts(world, ended.card), gesture=False, settled=False, attempts=case)
+    decision = decide(told, world.now)
+    return following.write(world, following.case_of(world, ended.card, ended.record, decision))
+
+
+def _moved(world: World, ended: Ended, settlement: Settlement) -> bool | None:
+    """E5: whether the card was moved; None when the board did not take the move now."""
+    card, to = world.cards[ended.link.key], settlement.to_column
+    if settlement.moved or not to or not _may_move(world, ended, card):
+        return settlement.moved
+    result = moving.move(world, card, to, settlement.follows.value)
+    if result.outcome is moving.Outcome.PENDING:
+        return None
+    if result.outcome is moving.Outcome.UNMAPPED and world.station.memory.first_time(f"unmapped {card.board} {to}"):
+        _log.warning("column.lost", board=card.board, column=to)
+    moved = result.outcome in (moving.Outcome.MOVED, moving.Outcome.THERE)
+    with world.station.ledger.write() as connection:
+        outcomes.change_settlement(connection, settlement, moved=moved)
+    return moved
+
+
+def _may_move(world: World, ended: Ended, card: Card) -> bool:
+    """From where the dispatcher left it, or from an eligible column that somebody put it into before the outcome."""
+    link = world.link(ended.link.key) or ended.link
+    if card.closed or card.column is None:
+        return False
+    if card.column_by is MoverKind.BOT and card.column_run == ended.record.id:
+        return False
+    if card.column == link.expected_column and card.column_by is MoverKind.DISPATCHER:
+        return True
+    before = card.column_sequence < ended.record.outcome_sequence
+    eligible = card.column in world.columns_of(card.board).eligible
+    return before and (eligible or card.column == link.expected_column)
+
+
+def _close(world: World, settlement: Settlement) -> None:
+    """E9: the settlement is closed and the claim released, or kept for what follows."""
+    key = settlement.key
+    kept = KEPT.get(settlement.follows)
+    with world.station.ledger.write() as connection:
+        outcomes.change_settlement(connection, settlement, closed=True, moved=settlement.moved)
+        released = 0
+        if kept is not None:
+            cards.keep_claim(connection, key, kept)
+        else:
+            released = cards.release(connection, key)
+    world.settled.add((settlement.run_id, settlement.outcome))
+    world.wrote = True
+    if released:
+        world.tell(key, BoardEventType.CARD_RELEASED, {"run_id": settlement.run_id})
+    _log.info(
+        "run.settled",
+        board=key[0],
+        card_id=key[1],
+        run_id=settlement.run_id,
+        follows=settlement.follows.value,
+        moved=settlement.moved,
+    )

@@ -1,0 +1,105 @@
+"""The threads in which runs execute: the only place of the dispatcher that starts one (dispatcher.md 16).
+
+A slot is used from ``submit`` until the thread has returned. What a thread did is not told here: the next tick reads
+the store. ``on_end`` only hurries that tick.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from dispatcher import log
+from dispatcher.ledger.records import Key
+from engine.ports import Clock
+
+_log = log.get(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a slot is used for: the card, its run, and what the caps count it under. ``since`` is monotonic seconds."""
+
+    key: Key
+    run_id: str
+    column: str
+    bot: str
+    assignees: tuple[str, ...] = ()
+    attempt: int = 1
+    since: float = 0.0
+
+
+@dataclass(slots=True)
+class _Slot:
+    work: Work
+    thread: threading.Thread | None = None
+    told: set[str] = field(default_factory=set)
+
+
+class Slots:
+    """Runs under way in this process. Thread-safe."""
+
+    def __init__(self, clock: Clock, on_end: Callable[[], None]) -> None:
+        self._clock = clock
+        self._on_end = on_end
+        self._lock = threading.Lock()
+        self._used: dict[Key, _Slot] = {}
+        self._changed = threading.Event()
+
+    def submit(self, work: Work, run: Callable[[], None]) -> bool:
+        """Execute ``run`` in a thread of its own; False when the card has a slot already."""
+        slot = _Slot(work)
+        with self._lock:
+            if work.key in self._used:
+                return False
+            self._used[work.key] = slot
+        slot.thread = threading.Thread(target=self._work, args=(slot, run), name=f"run {work.run_id}", daemon=True)
+        slot.thread.start()
+        return True
+
+    def executing(self) -> tuple[Work, ...]:
+        """Everything under way, in the order in which it began."""
+        with self._lock:
+            return tuple(slot.work for slot in self._used.values())
+
+    def has(self, key: Key) -> bool:
+        """Whether a thread of ours works for that card."""
+        with self._lock:
+            return key in self._used
+
+    def wait(self, keys: Collection[Key], seconds: float | None = None) -> bool:
+        """Wait until none of ``keys`` is under way, or ``seconds`` passed; True when none is."""
+        end = None if seconds is None else self._clock.monotonic() + seconds
+        while True:
+            self._changed.clear()
+            with self._lock:
+                left = [key for key in keys if key in self._used]
+            if not left:
+                return True
+            rest = 3600.0 if end is None else end - self._clock.monotonic()
+            if rest <= 0:
+                return False
+            self._clock.wait(self._changed, rest)
+
+    def wait_all(self, seconds: float | None = None) -> bool:
+        """Wait until nothing is under way, or ``seconds`` passed."""
+        return self.wait([work.key for work in self.executing()], seconds)
+
+    def tell_once(self, key: Key, what: str) -> bool:
+        """True the first time that ``what`` is asked about this work: for events that are written once."""
+        with self._lock:
+            slot = self._used.get(key)
+            if slot is None or what in slot.told:
+                return False
+            slot.told.add(what)
+            return True
+
+    def _work(self, slot: _Slot, run: Callable[[], None]) -> None:
+        try:
+            run()
+        finally:
+            with self._lock:
+                self._used.pop(slot.work.key, None)
+            self._changed.set()
+            self._on_end()

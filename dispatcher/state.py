@@ -1,0 +1,150 @@
+"""The state document of ``GET /api/dispatcher``: pure, from the world of one tick (dispatcher.md 25).
+
+Replaced as a whole at T11; the daemon adds what only it knows (configuration, next tick, readiness). Credentials appear
+by name. Lists are in the order of section 17 and never cut.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+
+from dispatcher.ledger.records import Key, Link
+from dispatcher.reasons import Reason, render
+from dispatcher.world import BoardRead, World
+
+Document = dict[str, object]
+
+
+def instant(moment: datetime | None) -> str | None:
+    """RFC 3339 in UTC with milliseconds."""
+    return None if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def document(world: World) -> Document:
+    """What the tick knows."""
+    daemon, memory = world.daemon, world.station.memory
+    executing = world.station.slots.executing()
+    snapshot = world.snapshot
+    desired = {"state": daemon.desired.value, "by": daemon.desired_by or None, "since": daemon.desired_since or None}
+    retrying = bool(snapshot.retries)
+    return {
+        "name": world.station.settings.name,
+        "instance": memory.instance,
+        "desired": desired,
+        "drained": daemon.desired.value == "draining" and not executing and not retrying,
+        "degraded": _degraded(world),
+        "tick": {"number": memory.tick, "started_at": instant(world.now), "phase": None},
+        "slots": {
+            "used": len(executing),
+            "max": daemon.slots,
+            "over": max(0, len(executing) - daemon.slots),
+            "overdue": 0,
+        },
+        "running": [_running(world, work.key, work.run_id, work.attempt) for work in executing],
+        "parked": [_parked(world, key) for key in sorted(snapshot.parks)],
+        "retries": [_retry(world, key) for key in sorted(snapshot.retries)],
+        "held": [_held(world, key) for key in world.held if key not in snapshot.parks],
+        "pending_moves": [
+            {"card": key[1], "board": key[0], "from": move.origin, "to": move.to, "since": instant(move.since)}
+            for key, move in sorted(snapshot.pending.items())
+        ],
+        "caps": _caps(world),
+        "breakers": [
+            {"scope": row.scope, "name": row.name, "cause": row.cause, "state": row.state, "until": instant(row.until)}
+            for _, row in sorted(snapshot.breakers.items())
+        ],
+        "boards": [_board(world, read) for read in world.reads.values()],
+        "cost": {"day": daemon.day, "spent_usd": daemon.spent, "limit_usd": daemon.spend_limit, "unpriced": 0},
+        "effects": {"ambiguous": 0, "unsettled": []},
+    }
+
+
+def _degraded(world: World) -> list[Document]:
+    found: list[Document] = []
+    if world.daemon.store_error:
+        text, _ = render(Reason.STORE_DEGRADED, {"error": world.daemon.store_error})
+        found.append({"code": Reason.STORE_DEGRADED.value, "text": text})
+    for read in world.reads.values():
+        if read.error:
+            found.append({"code": Reason.BOARD_UNREADABLE.value, "board": read.name, "text": read.error})
+        if read.partial:
+            text, _ = render(Reason.BOARD_PARTIAL, read.partial)
+            found.append({"code": Reason.BOARD_PARTIAL.value, "board": read.name, "text": text})
+    return found
+
+
+def _card(world: World, key: Key) -> Document:
+    link = world.link(key) or Link(*key)
+    card = world.cards.get(key)
+    return {"card": key[1], "board": key[0], "number": card.number if card else link.number}
+
+
+def _running(world: World, key: Key, run_id: str, attempt: int) -> Document:
+    record = world.runs.get(run_id)
+    told: Document = {"run_id": run_id, "attempt": attempt}
+    if record is not None:
+        told |= {
+            "since": instant(record.claimed_at),
+            "last_sign_at": instant(record.last_event_at),
+            "cost_usd": record.cost_usd_total,
+        }
+    return _card(world, key) | told
+
+
+def _parked(world: World, key: Key) -> Document:
+    park = world.snapshot.parks[key]
+    held = world.held.get(key)
+    text, unblock = (held.text, held.unblock) if held else _texts(park.reason, park.run_id, park.facts)
+    told = {"run_id": park.run_id, "cause": park.reason, "since": instant(park.since), "text": text, "unblock": unblock}
+    return _card(world, key) | told
+
+
+def _texts(reason: str, run_id: str, stored: str) -> tuple[str, str]:
+    told: Mapping[str, object] = json.loads(stored)
+    return render(Reason(reason), {"run": run_id, **told})
+
+
+def _retry(world: World, key: Key) -> Document:
+    row = world.snapshot.retries[key]
+    told = {
+        "run_id": row.run_id or None,
+        "attempt": row.attempt,
+        "max": world.station.settings.retry.max_attempts,
+        "code": row.code,
+        "not_before": instant(row.not_before),
+    }
+    return _card(world, key) | told
+
+
+def _held(world: World, key: Key) -> Document:
+    decision = world.held[key]
+    known = (world.station.memory.idle or {}).get(key)
+    code = decision.reason.value if decision.reason else ""
+    since = instant(known.since) if known is not None and known.code == code else instant(world.now)
+    return _card(world, key) | {"code": code, "text": decision.text, "unblock": decision.unblock, "since": since}
+
+
+def _caps(world: World) -> list[Document]:
+    caps = world.station.settings.concurrency
+    found: list[Document] = []
+    for column, limit in caps.wip.items():
+        used = max((read.counts.get(column, 0) for read in world.reads.values()), default=0)
+        found.append({"name": f"wip:{column}", "used": used, "limit": limit})
+    return found
+
+
+def _board(world: World, read: BoardRead) -> Document:
+    kind = world.station.boards[read.name].kind
+    counts: dict[str, int] = {}
+    for card in world.cards.values():
+        if card.board == read.name and card.column is not None:
+            counts[card.column] = counts.get(card.column, 0) + 1
+    return {
+        "name": read.name,
+        "kind": kind,
+        "last_complete_at": instant(world.station.memory.last_complete.get(read.name)),
+        "cards": counts,
+        "degraded": read.error or None,
+    }

@@ -1,0 +1,190 @@
+"""What a tick works with: settings of one generation, the boards, the engine, the ledger, and a few caches.
+
+Made in ``wiring``, handed to every phase. The ``Memory`` decides nothing: losing it costs a read (dispatcher.md 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from config.boards import BoardSettings
+from config.settings import HookSettings, Settings
+from connectors.base import Board, Listing
+from connectors.card import Card
+from dispatcher.candidate import Problem
+from dispatcher.crashpoints import CrashPoints
+from dispatcher.hooks import Call, HookEnd
+from dispatcher.ladder import RetrySettings
+from dispatcher.ledger import Ledger
+from dispatcher.ledger.records import IdleReason, Key, Link
+from dispatcher.slots import Slots
+from dispatcher.workspaces import Place, Workspaces, key_of
+from engine.ports import Clock, IdMaker
+from engine.run import Owner
+from engine.store.store import Store
+
+INTERRUPT_EXTERNAL_MOVE = "external_move"
+INTERRUPT_CARD_GONE = "card_gone"
+INTERRUPT_STALL = "stall"
+INTERRUPT_SHUTDOWN = "shutdown"
+INTERRUPT_LEASE_LOST = "lease_lost"
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOrder:
+    """A fresh run as the engine is asked for it."""
+
+    run_id: str
+    bot: Path
+    vars: Mapping[str, object]
+    workspace: Path
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A process that outlived the daemon which started it."""
+
+    pid: int
+    command: str
+    ours: bool
+    """Whether its identity is the recorded one; only then it may be signalled."""
+
+
+class EngineDoor(Protocol):
+    """What the dispatcher asks of the engine; ``engine_door`` implements it over ``engine.api``.
+
+    ``claimed`` is called once, right after the run is ``running`` and ours. ``launch`` and ``resume`` return when the
+    run stopped; they raise the engine's refusals when it was not claimed.
+    """
+
+    def launch(self, order: LaunchOrder, claimed: Callable[[], None]) -> None: ...  # noqa: D102
+    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None]) -> None: ...  # noqa: D102
+    def promote(self, run_id: str) -> bool:
+        """Promote an orphan under its lock (dispatcher.md 10); False when there was nothing to do."""
+        ...
+
+    def interrupt(self, run_id: str, cause: str) -> bool:
+        """Write the cause and signal the stop of a run that executes here; False when it was told already."""
+        ...
+
+    def executing(self) -> Collection[str]:
+        """Runs that execute in this process."""
+        ...
+
+    def silent_for(self, run_id: str) -> float:
+        """Seconds since the last sign of life, 0 while the run may be silent (dispatcher.md 13)."""
+        ...
+
+    def lock_held(self, run_id: str) -> bool:
+        """Whether anybody holds the run's lock."""
+        ...
+
+    def source_changed(self, path: str, digest: str) -> bool:
+        """Whether the source at ``path`` is another than the digest says; an unreadable one is."""
+        ...
+
+    def problem(self, bot: Path, values: Mapping[str, object]) -> Problem | None:
+        """The first diagnostic of the bot, or the first value that does not fit it."""
+        ...
+
+    def declared(self, bot: Path) -> frozenset[str]:
+        """The names of the vars that the bot declares."""
+        ...
+
+    def children(self, run_id: str) -> tuple[Child, ...]:
+        """The recorded processes of the run that still work."""
+        ...
+
+    def stop_children(self, run_id: str) -> int:
+        """Stop those whose identity is the recorded one; how many were signalled."""
+        ...
+
+    def question(self, run_id: str) -> str:
+        """What the paused run asks, in one line."""
+        ...
+
+    def answered(self, run_id: str) -> bool:
+        """Whether valid answers are recorded and not consumed."""
+        ...
+
+    def interrupt_cause(self, run_id: str) -> str:
+        """By what the run was interrupted last, from its timeline."""
+        ...
+
+    def pause_reason(self, run_id: str) -> str:
+        """Why the run was paused, from its timeline."""
+        ...
+
+    def budget_stop(self, run_id: str) -> Mapping[str, object]:
+        """``axis``, ``used`` and ``limit`` of the budget that stopped the run."""
+        ...
+
+
+@dataclass(slots=True)
+class Memory:
+    """Caches and marks of this process."""
+
+    instance: str = ""
+    tick: int = 0
+    outcomes_seen: int = 0
+    idle: dict[Key, IdleReason] | None = None
+    last_complete: dict[str, datetime] = field(default_factory=dict)
+    claimed_at: dict[tuple[str, int], float] = field(default_factory=dict)
+    stopping_since: str = ""
+    listings: dict[str, tuple[object, Listing]] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+    disappeared: dict[str, frozenset[Key]] = field(default_factory=dict)
+
+    def first_time(self, what: str) -> bool:
+        """True once per ``what``: for states that are told when they begin."""
+        new = what not in self.told
+        self.told.add(what)
+        return new
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """Everything a phase needs. ``settings`` are those of one generation; a new generation is a new station."""
+
+    settings: Settings
+    boards: Mapping[str, Board]
+    store: Store
+    store_name: str
+    ledger: Ledger
+    engine: EngineDoor
+    slots: Slots
+    workspaces: Workspaces
+    run_hook: Callable[[HookSettings, Call], HookEnd]
+    unsaved: Callable[[Path], str]
+    find_bot: Callable[[str], Path | None]
+    clock: Clock
+    ids: IdMaker
+    owner: Owner
+    crash: CrashPoints
+    memory: Memory
+
+    def board_settings(self, name: str) -> BoardSettings:
+        """The settings of a board by its name."""
+        return next(board for board in self.settings.boards if board.name == name)
+
+    def workspace_key(self, card: Card, link: Link | None) -> str:
+        """The key of the card's folder; the one that was made for it stays, also when its title changes."""
+        if link is not None and link.workspace:
+            return Path(link.workspace).name
+        return key_of(self.place(card))
+
+    def place(self, card: Card) -> Place:
+        """The card as its workspace knows it."""
+        settings = self.board_settings(card.board)
+        address = settings.repo or settings.url or settings.kind
+        return Place(card.board, address, card.id, card.number, card.title)
+
+    def retry_settings(self) -> RetrySettings:
+        """The ladder of this generation."""
+        retry = self.settings.retry
+        return RetrySettings(retry.max_attempts, retry.base, retry.cap, retry.sandbox)

@@ -1,0 +1,125 @@
+"""One pass over all boards: the sentence of the dispatcher, read from top to bottom (dispatcher.md 4).
+
+``daemon`` calls ``run`` when its clock or a wake-up says so; ``--once``, ``--until-idle`` and ``--dry-run`` call it
+too. Each phase decides from what is stored and writes only what changed: two ticks over an unchanged world write
+nothing. A fault of one card is caught here, written with the card's id, and the tick goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from dispatcher import facts, log
+from dispatcher.observe import observe, watch
+from dispatcher.parking import unpark
+from dispatcher.picking import candidates, pick, unblock
+from dispatcher.publishing import publish
+from dispatcher.reading import begin, read
+from dispatcher.reconcile import reconcile, recover
+from dispatcher.settle import settle_all
+from dispatcher.station import Station
+from dispatcher.world import Decided, World
+from engine.errors import StoreError
+
+_log = log.get(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a tick runs: ``dry`` records instead of doing, ``pick`` False starts nothing; ``mark`` hears each phase."""
+
+    dry: bool = False
+    pick: bool = True
+    mark: Callable[[str], None] = lambda _phase: None
+
+
+@dataclass(frozen=True, slots=True)
+class TickReport:
+    """What one tick did. ``state`` is the document of ``GET /api/dispatcher``; ``seconds`` by phase name."""
+
+    number: int
+    decided: tuple[Decided, ...]
+    counts: Mapping[str, int]
+    actionable: int
+    complete: bool
+    degraded: bool
+    seconds: float
+    phases: Mapping[str, float] = field(default_factory=dict)
+    state: Mapping[str, object] = field(default_factory=dict)
+    error: str = ""
+
+
+def pick_all(world: World) -> None:
+    """T10: each candidate in order, until no slot is free; the rest still get their reason."""
+    boards = {name: facts.board_facts(world, name) for name in world.reads}
+    for card in candidates(world):
+        try:
+            pick(world, card, boards[card.board])
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one card's fault is that card's alone
+            world.errors.append(f"{card.board} #{card.number}: {error}")
+            _log.error("dispatcher.tick_failed", board=card.board, card_id=card.id, error=repr(error), exc_info=True)
+
+
+PHASES: Mapping[str, Callable[[World], None]] = {
+    "begin": begin,
+    "recover": recover,
+    "reconcile": reconcile,
+    "settle": settle_all,
+    "read": read,
+    "observe": observe,
+    "watch": watch,
+    "unpark": unpark,
+    "unblock": unblock,
+    "pick": pick_all,
+    "publish": publish,
+}
+"""T1 to T11, in their order."""
+
+WITHOUT_WRITES = ("begin", "read", "publish")
+"""What runs while the store takes no writes."""
+
+
+def run(station: Station, mode: Mode) -> TickReport:
+    """One tick. A store that fails in the middle ends it early and incomplete; nothing is half-decided by that."""
+    station.memory.tick += 1
+    world = World(station, station.clock.now(), mode.dry, mode.pick)
+    begun, phases, error = station.clock.monotonic(), {}, ""
+    for name, phase in PHASES.items():
+        if world.daemon.store_error and name not in WITHOUT_WRITES:
+            continue
+        mode.mark(name)
+        since = station.clock.monotonic()
+        try:
+            phase(world)
+        except StoreError as failure:
+            error = f"{name}: {failure.message}"
+            _log.error("dispatcher.tick_failed", phase=name, error=failure.message)
+            break
+        phases[name] = station.clock.monotonic() - since
+    return _report(world, begun, phases, error)
+
+
+def _report(world: World, begun: float, phases: Mapping[str, float], error: str) -> TickReport:
+    degraded = bool(world.errors) or any(read.error or read.partial for read in world.reads.values())
+    seconds = world.station.clock.monotonic() - begun
+    counts = {name: n for name, n in world.counts.items() if n}
+    number = world.station.memory.tick
+    loud = bool(set(counts) - {"hold"})
+    (_log.info if loud else _log.debug)(
+        "dispatcher.tick_finished", tick=number, counts=counts, seconds=round(seconds, 4)
+    )
+    return TickReport(
+        number=number,
+        decided=tuple(world.decided),
+        counts=counts,
+        actionable=world.actionable,
+        complete=not error,
+        degraded=degraded,
+        seconds=seconds,
+        phases=phases,
+        state=world.state,
+        error=error or "; ".join(world.errors),
+    )

@@ -1,0 +1,161 @@
+"""One tick's look at the world: what was read, by whom the cards are held, and the facts that decide.
+
+Filled by the reading phases, asked by the deciding ones. Everything here is read once per tick and for all cards at
+once; an idle card costs no query of its own (performance: goal 5).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from connectors.card import BoardEventType, Card, Column, Mover, MoverKind
+from dispatcher.candidate import DaemonFacts
+from dispatcher.ledger.records import Key, Link, Park, Snapshot
+from dispatcher.policy import Decision, Found, Life
+from dispatcher.station import Station
+from engine.run import RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision about one card, as the report and the JSON document show it."""
+
+    key: Key
+    number: int
+    decision: Decision
+
+
+@dataclass(slots=True)
+class BoardRead:
+    """What reading one board gave in this tick."""
+
+    name: str
+    columns: tuple[Column, ...] = ()
+    complete: bool = False
+    error: str = ""
+    partial: Mapping[str, object] | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def eligible(self) -> frozenset[str]:
+        """The columns that cards are picked from."""
+        return frozenset(column.name for column in self.columns if column.eligible)
+
+    @property
+    def terminal(self) -> frozenset[str]:
+        """The columns in which work is over."""
+        return frozenset(column.name for column in self.columns if column.terminal)
+
+
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """Who lives behind a running record, and what its reason's text says of it."""
+
+    life: Life
+    texts: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class World:
+    """The state of one tick; made by its first phase, thrown away after its last."""
+
+    station: Station
+    now: datetime
+    dry: bool = False
+    pick: bool = True
+    snapshot: Snapshot = field(default_factory=Snapshot)
+    daemon: DaemonFacts = field(default_factory=DaemonFacts)
+    reads: dict[str, BoardRead] = field(default_factory=dict)
+    cards: dict[Key, Card] = field(default_factory=dict)
+    gone: dict[Key, str] = field(default_factory=dict)
+    listed: set[Key] = field(default_factory=set)
+    links: dict[Key, Link] = field(default_factory=dict)
+    runs: dict[str, RunRecord] = field(default_factory=dict)
+    found: dict[str, tuple[Found, str]] = field(default_factory=dict)
+    alive: dict[str, Alive] = field(default_factory=dict)
+    settled: set[tuple[str, int]] = field(default_factory=set)
+    waiting_to_settle: dict[Key, Mapping[str, object]] = field(default_factory=dict)
+    decided: list[Decided] = field(default_factory=list)
+    held: dict[Key, Decision] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    started: list[Key] = field(default_factory=list)
+    actionable: int = 0
+    wrote: bool = False
+    state: Mapping[str, object] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+
+    def note(self, key: Key, number: int, decision: Decision) -> None:
+        """Keep a decision for the report."""
+        self.decided.append(Decided(key, number, decision))
+        self.counts[decision.action.value] += 1
+
+    def link(self, key: Key) -> Link | None:
+        """The card's link, as this tick knows it."""
+        return self.links.get(key)
+
+    def refresh(self) -> None:
+        """Read the ledger again, after a phase that wrote to it."""
+        self.snapshot = self.station.ledger.snapshot()
+        self.links.update(self.snapshot.links)
+        self.wrote = False
+
+    def know_links(self, keys: Collection[Key]) -> None:
+        """Read the links of those cards that are not known yet."""
+        missing = [key for key in keys if key not in self.links]
+        if missing:
+            self.links.update(self.station.ledger.links(missing))
+
+    def know_runs(self, run_ids: Iterable[str]) -> None:
+        """Read the records of those runs that are not known yet; each lands in one kind of ``Found``."""
+        missing = {run_id for run_id in run_ids if run_id and run_id not in self.found}
+        if not missing:
+            return
+        listing = self.station.store.runs.get_many(missing)
+        for record in listing.records:
+            self.know(record)
+        for broken in listing.unreadable:
+            self.found[broken.id] = (Found.UNREADABLE, broken.message)
+        for run_id in missing - set(self.found):
+            self.found[run_id] = (Found.ABSENT, "")
+        self.settled |= self.station.ledger.closed_outcomes(missing)
+
+    def know(self, record: RunRecord) -> None:
+        """Take a record as the present one of its run."""
+        self.runs[record.id] = record
+        self.found[record.id] = (Found.PRESENT, "")
+
+    def forget(self, run_id: str) -> None:
+        """The record changed: the next look reads it again."""
+        self.runs.pop(run_id, None)
+        self.found.pop(run_id, None)
+        self.alive.pop(run_id, None)
+
+    def is_settled(self, record: RunRecord) -> bool:
+        """Whether the record's newest outcome was carried onto its card."""
+        return (record.id, record.outcome_sequence) in self.settled
+
+    def columns_of(self, board: str) -> BoardRead:
+        """The board's columns as this tick read them; a board that is gone has none."""
+        return self.reads.get(board) or BoardRead(board)
+
+    def park_of(self, key: Key) -> Park | None:
+        """The card's open park, read anew: settling may have made it a moment ago."""
+        return self.station.ledger.snapshot().parks.get(key)
+
+    def tell(self, key: Key, event: BoardEventType, data: Mapping[str, object]) -> None:
+        """Write an event into the board's history, where it keeps one."""
+        board = self.station.boards.get(key[0])
+        record = getattr(board, "record", None)
+        if record is not None:
+            mover = Mover(MoverKind.DISPATCHER, self.station.settings.name)
+            record(key[1], event, mover, dict(data))
+
+
+def park_texts(park: Park) -> Mapping[str, object]:
+    """The facts that fill a park's text."""
+    told = json.loads(park.facts)
+    return told if isinstance(told, dict) else {}
