@@ -39,7 +39,7 @@ test: setup ## the tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not bench"
 
 bench: setup ## the measurements, one after the other
-	$(BIN)/python -m pytest -q -m bench
+	$(BIN)/python -m tests.benchmarks
 
 docs: setup ## write the generated tables of the pages
 	$(BIN)/python tests/house/tables.py
