@@ -17,6 +17,7 @@ from typing import Any, TextIO
 import structlog
 from structlog.types import Processor
 
+from dispatcher.log_later import begin_if_arranged
 from engine.ports import Clock, SystemClock
 
 REPEAT_SECONDS = 60.0
@@ -123,3 +124,6 @@ def _renderer(console: bool, target: TextIO) -> Processor:
     if console:
         return structlog.dev.ConsoleRenderer(colors=_is_terminal(target), timestamp_key="time")
     return structlog.processors.JSONRenderer(default=str, ensure_ascii=False)
+
+
+begin_if_arranged()

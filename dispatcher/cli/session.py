@@ -158,13 +158,20 @@ class Session:
         return self._wiring
 
     def start_logging(self, default_level: str = "warning") -> None:
-        """Send logs to stderr in the wanted form, once; ``dispatch`` begins at ``info``."""
+        """Send logs to stderr in the wanted form, once, from the first line on; ``dispatch`` begins at ``info``."""
         if self._logging:
             return
-        from dispatcher.log import configure
+        from dispatcher.log_later import arrange
+
+        level = self.log_level or default_level
+
+        def begin() -> None:
+            from dispatcher.log import configure
+
+            configure(level=level, form=self.log_format, stream=self.output.err)
 
         self._logging = True
-        configure(level=self.log_level or default_level, form=self.log_format, stream=self.output.err)
+        arrange(level, begin)
 
     def close(self) -> None:
         """Give back what was opened."""

@@ -37,8 +37,8 @@ class DaemonDoor(Protocol):
         """Set the desired state (``running``, ``paused``, ``draining``); stored when this returns."""
         ...
 
-    def reload(self) -> None:
-        """Read the configuration again, soon; what came of it is in ``state``."""
+    def reload(self) -> object:
+        """Read the configuration again; what came of it is in ``state``."""
         ...
 
     def execute(self, run_id: str, work: Callable[[], None]) -> bool:

@@ -26,7 +26,9 @@ def board_page(behind: Behind) -> HTMLResponse:
     """The page, rendered from one reading."""
     state = dict(behind.door.state())
     boards = [_board(behind, board) for board in behind.wiring.boards.values() if isinstance(board, NativeBoard)]
-    return HTMLResponse(_template().render(state=state, boards=boards, reasons=list(behind.door.not_ready())))
+    names = {card["id"]: f"#{card['number']} {card['title']}" for board in boards for card in _cards(board)}
+    reasons = list(behind.door.not_ready())
+    return HTMLResponse(_template().render(state=state, boards=boards, reasons=reasons, names=names))
 
 
 @cache
@@ -35,6 +37,10 @@ def _template() -> Any:
 
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     return environment.get_template("board.html")
+
+
+def _cards(board: dict[str, Any]) -> list[Any]:
+    return [card for column in board["columns"] for card in column["cards"]]
 
 
 def _board(behind: Backstage, board: NativeBoard) -> dict[str, Any]:

@@ -68,15 +68,17 @@ def test_the_contract_names_every_endpoint(client: httpx.Client) -> None:
 
 
 def test_the_page_shows_board_and_reasons_and_escapes_what_people_wrote(client: httpx.Client, door: NotingDoor) -> None:
+    card = {"title": "<script>alert(1)</script>", "column": "ready", "labels": ["bug"]}
+    card_id = client.post("/api/cards", json=card).json()["id"]
     door.document |= {
         "desired": {"state": "paused"},
-        "parked": [{"card": "#1", "text": "asks: sure?", "unblock": "answer it", "since": "now"}],
+        "parked": [{"card": card_id, "text": "asks: sure?", "unblock": "answer it", "since": "now"}],
     }
-    client.post("/api/cards", json={"title": "<script>alert(1)</script>", "column": "ready", "labels": ["bug"]})
     answer = client.get("/")
     assert answer.headers["content-type"].startswith("text/html")
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in answer.text
     assert "<script" not in answer.text
+    assert card_id not in answer.text
     for told in ("Pick-up: paused", "asks: sure?", "answer it", "Board native", "In progress", 'lang="en"'):
         assert told in answer.text
     assert "default-src 'none'" in answer.headers["content-security-policy"]
