@@ -78,15 +78,14 @@ def as_usage(error: click.ClickException) -> Refused:
 
 
 def refuse(session: Session, refusal: Refusal) -> int:
-    """Print a refusal for people, or as the one JSON document, and return its exit code."""
+    """Print a refusal for people, with ``--json`` also as the one document on stdout, and return its exit code."""
     if session.log_level == "debug":
         session.warn(traceback.format_exc().rstrip())
     if session.json:
         session.emit(error_document(refusal))
-    else:
-        session.warn(_stop(refusal.message))
-        if refusal.hint:
-            session.warn(_stop(refusal.hint))
+    session.warn(_stop(refusal.message))
+    if refusal.hint:
+        session.warn(_stop(refusal.hint))
     return meaning_of(refusal.code).exit_code
 
 
@@ -155,7 +154,8 @@ def _option(setter: _Setter, *names: str, **attributes: Any) -> click.Option:
         if session is not None and value not in (None, False):
             setter(session, value)
 
-    return click.Option(names, callback=keep, expose_value=False, is_eager=True, **attributes)
+    own_name = f"global{names[0].replace('-', '_')}"  # verbs may have a parameter called `config`
+    return click.Option((own_name, *names), callback=keep, expose_value=False, is_eager=True, **attributes)
 
 
 def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
@@ -176,7 +176,7 @@ def global_options(*, hidden: bool) -> list[click.Parameter]:
         _option(_set_level, "--log-level", type=level, help="how much is logged on stderr"),
         _option(_set_format, "--log-format", type=form, help="how logs look; console on a terminal, else json"),
         click.Option(
-            ["--version"],
+            ["global_version", "--version"],
             is_flag=True,
             is_eager=True,
             expose_value=False,

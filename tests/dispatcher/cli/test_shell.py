@@ -115,11 +115,11 @@ def test_the_verbs_answer_is_the_exit_code(tmp_path: Path, scratch_verb: list[Se
     assert pointsman(tmp_path, "inspect", "--code", "3").code == 3
 
 
-def test_a_refusal_is_two_sentences_or_one_document(tmp_path: Path, scratch_verb: list[Session]) -> None:
+def test_a_refusal_is_two_sentences_and_with_json_one_document(tmp_path: Path, scratch_verb: list[Session]) -> None:
     plain = pointsman(tmp_path, "inspect", "--code", "99")
     assert (plain.code, plain.out, plain.err) == (5, "", "It is taken.\nWait a little.\n")
     told = pointsman(tmp_path, "inspect", "--code", "99", "--json")
-    assert (told.code, told.err) == (5, "")
+    assert (told.code, told.err) == (5, plain.err)
     assert told.document == {"error": {"code": "conflict", "message": "It is taken", "hint": "Wait a little."}}
 
 
