@@ -49,7 +49,7 @@ class Captured:
 class Capture:
     """One stream while it is being read."""
 
-    __slots__ = ("_file", "_head", "_kept", "_path", "_place", "_tail", "_total")
+    __slots__ = ("_file", "_head", "_kept", "_path", "_place", "_spilled", "_tail", "_total")
 
     def __init__(self, place: OutputPlace, stream: str) -> None:
         self._place = place
@@ -58,6 +58,7 @@ class Capture:
         self._tail = b""
         self._total = 0
         self._kept = 0
+        self._spilled = False
         self._file = -1
 
     def feed(self, block: bytes) -> None:
@@ -68,13 +69,12 @@ class Capture:
         if room >= len(block):
             self._head += block
             return
-        if room > 0:
-            self._head += block[:room]
+        self._head += block[:room]
+        if not self._spilled:
+            self._spilled = True
             self._open()
             self._keep(bytes(self._head))
-            self._keep(block[room:])
-        else:
-            self._keep(block)
+        self._keep(block[room:])
 
     def end(self) -> Captured:
         """Close the file; what there is."""

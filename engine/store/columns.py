@@ -15,6 +15,8 @@ from sqlalchemy import Integer, String, Text
 from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.types import TypeDecorator
 
+_encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
+
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
@@ -32,7 +34,7 @@ def instant_text(value: datetime) -> str:
 
 def json_text(value: object) -> str:
     """The stored form: compact, integers and floats apart. Raises ValueError for NaN and infinities."""
-    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return _encode(value)
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -14,49 +14,37 @@ from engine.run import BudgetAsk, NewRun, Owner, RunRecord
 from engine.states import carries_failure_code, is_ended
 from engine.store.rows import Row
 
+_TEXTS = ("id", "name", "workflow", "status", "file_path", "workspace", "digest", "preset", "bundle_path", "parent_id")
+_STATE_TEXTS = ("failure_code", "error", "end_reason", "continuation", "stop_request", "stop_reason")
+_NUMBERS = ("outcome_seq", "outcome_sequence", "version", "event_seq", "epoch")
+_TIMES = ("created_at", "updated_at")
+_MAYBE_TIMES = ("claimed_at", "queued_at", "finished_at", "last_event_at", "retry_after_at")
+
 
 def read_run(values: Mapping[Any, Any]) -> RunRecord:
     """The record of a stored row. Raises RecordUnreadable naming the column."""
     row = Row("run", str(values["id"]), values)
-    status = row.text("status")
-    code = row.text("failure_code")
-    finished = row.maybe_instant("finished_at")
+    found: dict[str, Any] = {name: row.text(name) for name in (*_TEXTS, *_STATE_TEXTS)}
+    found |= {name: row.integer(name) for name in _NUMBERS}
+    found |= {name: row.instant(name) for name in _TIMES}
+    found |= {name: row.maybe_instant(name) for name in _MAYBE_TIMES}
+    found |= {name: row.mapping(name) for name in ("inputs", "children")}
     return RunRecord(
-        id=row.text("id"),
-        name=row.text("name") or friendly_name(row.text("file_path"), row.text("id")),
-        workflow=row.text("workflow"),
-        status=status,
-        file_path=row.text("file_path"),
-        workspace=row.text("workspace"),
-        digest=row.text("digest"),
-        inputs=row.mapping("inputs"),
-        preset=row.text("preset"),
-        bundle_path=row.text("bundle_path"),
-        parent_id=row.text("parent_id"),
-        failure_code=code if carries_failure_code(status) else "",
-        error=row.text("error"),
-        end_reason=row.text("end_reason"),
-        continuation=row.text("continuation"),
-        outcome_seq=row.integer("outcome_seq"),
-        outcome_sequence=row.integer("outcome_sequence"),
-        version=row.integer("version"),
-        event_seq=row.integer("event_seq"),
-        epoch=row.integer("epoch"),
+        **_healed(found),
         owner=_owner(row),
-        stop_request=row.text("stop_request"),
-        stop_reason=row.text("stop_reason"),
-        explicit_resume_required=row.truth("explicit_resume_required"),
         ask=_ask(row),
+        explicit_resume_required=row.truth("explicit_resume_required"),
         cost_usd_total=row.number("cost_usd_total"),
-        created_at=row.instant("created_at"),
-        updated_at=row.instant("updated_at"),
-        claimed_at=row.maybe_instant("claimed_at"),
-        queued_at=row.maybe_instant("queued_at"),
-        finished_at=finished if is_ended(status) else None,
-        last_event_at=row.maybe_instant("last_event_at"),
-        retry_after_at=row.maybe_instant("retry_after_at"),
-        children=row.mapping("children"),
     )
+
+
+def _healed(found: dict[str, Any]) -> dict[str, Any]:
+    """Without what the status cannot carry, and with a name."""
+    status = found["status"]
+    found["name"] = found["name"] or friendly_name(found["file_path"], found["id"])
+    found["failure_code"] = found["failure_code"] if carries_failure_code(status) else ""
+    found["finished_at"] = found["finished_at"] if is_ended(status) else None
+    return found
 
 
 def friendly_name(file_path: str, run_id: str) -> str:

@@ -159,9 +159,10 @@ def test_memory_stays_bounded_whatever_is_printed(spec: CommandSpec, tmp_path: P
     assert end.stdout.file.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_long_output_is_whole_in_its_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [100_000, 65_536])
+def test_a_long_output_is_whole_in_its_file(tmp_path: Path, size: int) -> None:
     capture = Capture(OutputPlace(tmp_path, "n"), "stdout")
-    blocks = [bytes([number]) * 100_000 for number in range(30)]
+    blocks = [bytes([number]) * size for number in range(30)]
     for block in blocks:
         capture.feed(block)
     end = capture.end()
