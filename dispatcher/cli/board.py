@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dispatcher.cli.board_access import board_of, documents_of, mover_of, text_or_stdin
+from dispatcher.cli.board_access import board_of, documents_of, glance_of, mover_of, text_or_stdin
 from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
@@ -100,9 +100,7 @@ def import_(session: Session, file: Path) -> None:
     """Import all cards or none; cards that somebody works on are left alone."""
     cards = _cards_of(file)
     board = _board(session)
-    claims = session.wiring().ledger.snapshot().claims
-    claimed = {card_id for name, card_id in claims if name == board.name}
-    report = board.import_cards(cards, claimed, mover_of(session))
+    report = board.import_cards(cards, glance_of(session).claimed(board.name), mover_of(session))
     if session.json:
         names = ("created", "updated", "unchanged", "skipped_claimed", "unmapped")
         session.emit({**{name: list(getattr(report, name)) for name in names}, "renumbered": dict(report.renumbered)})

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from connectors.native.board import NativeBoard
     from dispatcher.cli.session import Session
     from dispatcher.documents import Document
+    from dispatcher.ledger.glance import Glance
 
 RUN_ID = "POINTSMAN_RUN_ID"
 """Set for tools and hooks of a run; whoever has it acts as that run's bot (dispatcher.md 29)."""
@@ -57,20 +58,27 @@ def need_card(board: NativeBoard, text: str) -> Card:
     return card
 
 
+def glance_of(session: Session) -> Glance:
+    """What is shown of the ledger and of runs."""
+    from dispatcher.ledger.glance import Glance
+
+    return Glance(session.wiring().database)
+
+
 def documents_of(session: Session, cards: Sequence[Card]) -> list[Document]:
     """The cards' documents."""
     from dispatcher import card_reading
 
-    wiring = session.wiring()
-    return card_reading.documents_of(cards, wiring.ledger, wiring.store.runs)
+    glance = glance_of(session)
+    return card_reading.documents_of(cards, glance, glance)
 
 
 def whole_document(session: Session, board: NativeBoard, card: Card) -> Document:
     """A card's document with its comments."""
     from dispatcher import card_reading
 
-    wiring = session.wiring()
-    return card_reading.whole_document(board, card, wiring.ledger, wiring.store.runs)
+    glance = glance_of(session)
+    return card_reading.whole_document(board, card, glance, glance)
 
 
 def pairs(given: Sequence[str], option: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ import click
 from dispatcher.cli.board_access import (
     board_of,
     documents_of,
+    glance_of,
     mover_of,
     need_card,
     pairs,
@@ -140,7 +141,7 @@ def list_(session: Session, /, columns: tuple[str, ...], claimed: bool | None, *
     from dispatcher.documents import unread_document
 
     board = _board(session)
-    claims = frozenset() if claimed is None else _claimed(session, board.name)
+    claims = frozenset() if claimed is None else glance_of(session).claimed(board.name)
     listing = board.query(
         CardQuery(
             columns, only=claims if claimed else None, without=claims if claimed is False else frozenset(), **given
@@ -238,7 +239,7 @@ def delete(session: Session, card_id: str) -> None:
     """Delete a card that nobody works on."""
     board = _board(session)
     found = board.resolve(card_id)
-    if found in _claimed(session, board.name):
+    if found in glance_of(session).claimed(board.name):
         raise Refused("card_conflict", f"Card {card_id} is being worked on.", "Cancel its run first, then delete it.")
     waiting = board.delete(found, mover_of(session))
     if session.json:
@@ -296,10 +297,6 @@ def _merged(present: Any, given: dict[str, str], clear: bool) -> dict[str, objec
     if not given and not clear:
         return None
     return {**(dict.fromkeys(present) if clear else {}), **given}
-
-
-def _claimed(session: Session, board: str) -> frozenset[str]:
-    return frozenset(card_id for name, card_id in session.wiring().ledger.snapshot().claims if name == board)
 
 
 def _need_store(session: Session, card_id: str) -> None:
