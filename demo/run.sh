@@ -15,7 +15,7 @@ unset POINTSMAN_STORE_DIR POINTSMAN_STORE_URL
 export GIT_AUTHOR_NAME="Ada" GIT_AUTHOR_EMAIL="ada@example.org" GIT_COMMITTER_NAME="Ada" GIT_COMMITTER_EMAIL="ada@example.org"
 
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
-show() { printf '$ %s\n' "$*"; "$@"; }
+show() { printf '$'; printf ' %q' "$@"; printf '\n'; "$@"; }
 field() { python3 -c 'import json, sys
 value = json.load(sys.stdin)
 for key in sys.argv[1].split("."):
@@ -71,6 +71,10 @@ say "The dispatcher picks it up; the bot drafts and asks"
 show pointsman dispatch --until-idle --idle-timeout 2m --no-server --log-level warning
 show pointsman card list
 column=$(pointsman card show "$card" --json | field column)
+if [ "$column" = review ]; then
+  say "There is nothing new since the last tag, so there was nothing to ask. Everything is in $work"
+  exit 0
+fi
 [ "$column" = awaiting_input ] || { echo "the card is in $column, not in awaiting_input"; exit 1; }
 run=$(pointsman card show "$card" --json | field last_run)
 printf '\nThe question of run %s:\n\n' "$run"
