@@ -62,7 +62,7 @@ class _Assembly:
         copies = self._expand_groups()
         for declaration in (*self.nodes, *copies.nodes):
             self._node(declaration)
-        for declaration in (*self.prompts.values(), *copies.prompts):
+        for declaration in (*self._own_prompts(), *copies.prompts):
             self._prompt(declaration)
         self._bundle_texts()
         self._edges(copies.edges)
@@ -181,6 +181,15 @@ class _Assembly:
         section = self.reader.section(declaration.block, kind, owner, declaration.span)
         folder = self.folders.get(declaration.span.file, self.draft.folder)
         self.draft.nodes[name] = NodeDraft(name, kind, section, declaration.name_span, folder)
+
+    def _own_prompts(self) -> list[Declaration]:
+        """The declared prompts, without those that only groups use: their copies stand for them."""
+        used: set[str] = set()
+        for node in self.draft.nodes.values():
+            scalars = (node.section.scalar(key) for key in groups.PROMPT_KEYS)
+            used.update(scalar.text for scalar in scalars if scalar is not None)
+        grouped = groups.prompts_with_parameters(self.groups.values(), self.prompts)
+        return [prompt for name, prompt in self.prompts.items() if name in used or name not in grouped]
 
     def _prompt(self, declaration: Declaration) -> None:
         assert declaration.text is not None

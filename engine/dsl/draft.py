@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.dsl.ast import Declaration, Entry, ForeachClause, LoopClause, Scalar, Text, When
 from engine.dsl.data import PresetDraft, SchemaDraft, VarDraft
@@ -16,6 +17,9 @@ from engine.dsl.expressions import Expression
 from engine.dsl.graph import TERMINALS, Span
 from engine.dsl.reader import Feature, Section
 from engine.dsl.templates import Template
+
+if TYPE_CHECKING:
+    from engine.dsl.texts import Site
 
 
 @dataclass(slots=True)
@@ -104,6 +108,7 @@ class Draft:
     templates: dict[int, Template] = field(default_factory=dict)
     expressions: dict[int, Expression] = field(default_factory=dict)
     prompt_templates: dict[str, Template] = field(default_factory=dict)
+    sites: list[Site] = field(default_factory=list)
 
     def knows(self, node: str) -> bool:
         """Whether an edge or reference may name ``node`` without a further mistake."""

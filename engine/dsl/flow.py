@@ -69,6 +69,8 @@ class Flow:
     def may_follow(self, first: str, second: str) -> bool:
         """Whether ``second`` can run after ``first`` ran, over all edges; a node follows itself on a cycle only."""
         incoming = self.draft.incoming
+        if first in self._after:
+            return second in self._after[first]
         todo, seen = deque([second]), {second}
         while todo and len(seen) < NEAR:
             for edge in incoming.get(todo.popleft(), ()):
@@ -79,9 +81,8 @@ class Flow:
                     todo.append(edge.source)
         if not todo:
             return False
-        if first not in self._after:
-            targets = {edge.target for edge in self.draft.outgoing.get(first, ())}
-            self._after[first] = self._reach(targets)
+        targets = {edge.target for edge in self.draft.outgoing.get(first, ())}
+        self._after[first] = self._reach(targets)
         return second in self._after[first]
 
     @cached_property

@@ -7,7 +7,7 @@ language reads them; places stay those of the group, so that a mistake is shown 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.dsl import templates
@@ -100,6 +100,19 @@ def members_of(group: Declaration, found: Diagnostics) -> tuple[list[Declaration
     if not nodes:
         found.add("C141", group, name=group.name)
     return nodes, edges
+
+
+def prompts_with_parameters(declared: Iterable[Declaration], prompts: Mapping[str, Declaration]) -> frozenset[str]:
+    """The prompts that read ``params`` and that a member of some group names."""
+    found: set[str] = set()
+    for group in declared:
+        for member in group.block.entries if group.block else ():
+            block = member.block if isinstance(member, Declaration) else None
+            for line in block.properties() if block else ():
+                prompt = prompts.get(line.value.text) if isinstance(line.value, Scalar) else None
+                if line.key in PROMPT_KEYS and prompt and prompt.text and templates.params(prompt.text.value):
+                    found.add(prompt.name)
+    return frozenset(found)
 
 
 def _bindings(use: Use, group: Declaration, found: Diagnostics) -> dict[str, str]:

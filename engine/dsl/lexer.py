@@ -61,7 +61,7 @@ _TOKEN = re.compile(
     |(`)
     |(")
     |(\|[ \t]*+(?:\#.*+)?+$)
-    |(\S)
+    |([^ \t])
     )""",
     re.VERBOSE,
 )
@@ -109,7 +109,7 @@ class _Lexer:
         while self.row < len(rows):
             text = rows[self.row]
             bare = text.lstrip(" ")
-            if not bare or bare.isspace():
+            if not bare.strip(" \t"):
                 apart = True
                 self.row += 1
                 continue

@@ -6,13 +6,15 @@ a file that is not there is ``SourceMissing``. Reads files and nothing else: no 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Unpack
 
 from engine.dsl.assemble import assemble
 from engine.dsl.bundle import Bundle, read_bundle
-from engine.dsl.catalogue import Operation
 from engine.dsl.checks import Context, check_all
 from engine.dsl.compiler import Identity, compile_graph
 from engine.dsl.diagnostics import Diagnostic, Diagnostics
@@ -23,7 +25,7 @@ from engine.dsl.graph import Graph, SourceFile
 from engine.dsl.includes import Includes
 from engine.dsl.marks import LaunchFacts, errors_at_launch, note_features
 from engine.dsl.subbots import check_children
-from engine.dsl.surroundings import Surroundings
+from engine.dsl.surroundings import Around, Surroundings
 from engine.dsl.texts import parse_texts
 from engine.dsl.unit import Unit, main_file, read_unit, unit_of_text
 from engine.errors import SourceMissing
@@ -55,22 +57,15 @@ class Loaded:
         return tuple(found for found in self.diagnostics if found.is_error)
 
 
-def load(
-    path: Path | str,
-    *,
-    catalogue: Mapping[str, Operation] | None = None,
-    connections: Mapping[str, str] | None = None,
-    backends: frozenset[str] = frozenset({"scripted"}),
-    default_backend: str = "",
-) -> Loaded:
+def load(path: Path | str, **around: Unpack[Around]) -> Loaded:
     """Read, check and compile the workflow at ``path``: a ``.bot`` or ``.iter`` file, or a bundle folder.
 
-    ``catalogue`` gives operations by name, ``connections`` the kind of each connection by name; what is None is not
-    checked. ``backends`` are installed, ``default_backend`` is the configured one. Raises ``SourceMissing`` when the
-    main file cannot be opened.
+    The keywords are the fields of ``Surroundings``: ``catalogue`` gives operations by name, ``connections`` the kind of
+    each connection by name; what is None is not checked. ``backends`` are installed, ``default_backend`` is the
+    configured one, ``version`` that of this program. Raises ``SourceMissing`` when the main file cannot be opened.
     """
-    around = Surroundings(catalogue, connections, backends, default_backend)
-    return _Loader(around).load(Path(path), ())
+    with _without_collector():
+        return _Loader(Surroundings(**around)).load(Path(path), ())
 
 
 def load_text(text: str, *, label: str = "<text>", around: Surroundings | None = None) -> Loaded:
@@ -83,6 +78,18 @@ def load_text(text: str, *, label: str = "<text>", around: Surroundings | None =
 def launch_errors(loaded: Loaded) -> tuple[Diagnostic, ...]:
     """What refuses a launch: every error, and X001 and X004 for what a run would reach (language.md 1.1)."""
     return (*loaded.errors, *errors_at_launch(loaded.facts))
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Compiling makes many objects and no cycles; the cycle collector would look at all of them again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class _Loader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 from engine.dsl.catalogue import Operation
 
@@ -19,3 +20,14 @@ class Surroundings:
     default_backend: str = ""
     version: str = ""
     tools: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+class Around(TypedDict, total=False):
+    """The fields of ``Surroundings`` as keywords."""
+
+    catalogue: Mapping[str, Operation] | None
+    connections: Mapping[str, str] | None
+    backends: frozenset[str]
+    default_backend: str
+    version: str
+    tools: Mapping[str, frozenset[str]]

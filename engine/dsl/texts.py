@@ -96,12 +96,12 @@ def edge_sites(edge: EdgeDraft) -> Iterator[Site]:
         yield Site(Use.MAPPING, entry.key, entry.value, edge=edge)
 
 
-def sites(draft: Draft) -> Iterator[Site]:
+def sites(draft: Draft) -> list[Site]:
     """Every text of the draft that is a template or an expression, prompts excepted."""
-    for node in draft.nodes.values():
-        yield from node_sites(node)
-    for edge in draft.edges:
-        yield from edge_sites(edge)
+    if not draft.sites:
+        draft.sites.extend(site for node in draft.nodes.values() for site in node_sites(node))
+        draft.sites.extend(site for edge in draft.edges for site in edge_sites(edge))
+    return draft.sites
 
 
 def parse_texts(draft: Draft) -> None:

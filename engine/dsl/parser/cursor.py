@@ -108,7 +108,9 @@ class Cursor:
             return 'use straight quotes: "…"'
         if token.value == "=" and self.sees(">", 1):
             return "write the arrow as `->`"
-        if before is None or before.kind not in (Kind.NAME, Kind.INT, Kind.FLOAT) or before.end != token.column:
+        if before is None or before.end != token.column:
+            return ""
+        if before.kind not in (Kind.NAME, Kind.INT, Kind.FLOAT) and before.value not in ("-", ".", "/"):
             return ""
         if token.value in ("-", ".", "/") or token.kind in (Kind.NAME, Kind.INT, Kind.FLOAT):
             return "a value with `-`, `.`, `/` or a digit in front needs quotes"
