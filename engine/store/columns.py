@@ -41,10 +41,13 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
+_decode = json.JSONDecoder(parse_constant=_refuse).decode
+
+
 def read_json(text: object) -> Any:
     """The value of a stored text, or an ``Undecodable``."""
     try:
-        return json.loads(text, parse_constant=_refuse)  # type: ignore[arg-type]
+        return _decode(text)  # type: ignore[arg-type]
     except (ValueError, TypeError, RecursionError) as error:
         return Undecodable(str(error))
 

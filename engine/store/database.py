@@ -17,6 +17,7 @@ from typing import Self, cast
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from engine.errors import InvalidSetting, StoreBusy
 from engine.store import schema, sqlite
@@ -154,3 +155,5 @@ def _translating() -> Iterator[None]:
         if ours is None:
             raise
         raise ours from error
+    except PoolTimeout as error:
+        raise StoreBusy("the store is busy: too many readers at once", "try again in a moment") from error
