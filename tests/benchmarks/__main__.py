@@ -1,0 +1,39 @@
+"""``make bench``: every measurement, one JSON object a line.
+
+``python -m tests.benchmarks [NAME...]`` with names of ``BENCHES``; all of them without a name. Judge ratios taken in one
+run, never milliseconds across runs or machines.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.benchmarks import bench_store, dispatching, nodes, raw, startup
+
+BENCHES: dict[str, Callable[[Path], Iterator[dict[str, object]]]] = {
+    "raw": raw.measure,
+    "store": bench_store.measure,
+    "nodes": nodes.measure,
+    "startup": startup.measure,
+    "tick": dispatching.measure_ticks,
+    "drain": dispatching.measure_drain,
+}
+
+
+def main(names: list[str]) -> int:
+    """Print the rows of the named benches; 2 for a name that is none."""
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        print(f"no bench is called {', '.join(unknown)}; there are {', '.join(BENCHES)}", file=sys.stderr)
+        return 2
+    for name in names or BENCHES:
+        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+            for row in BENCHES[name](Path(folder)):
+                print(json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
