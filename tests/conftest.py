@@ -12,6 +12,7 @@ from tests.kit.clock import FakeClock
 
 if TYPE_CHECKING:
     from engine.store.store import Store
+    from tests.kit.engine import Rig
 
 
 @pytest.fixture
@@ -28,3 +29,11 @@ def store(tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
     opened = open_store(tmp_path, clock)
     yield opened
     opened.database.close()
+
+
+@pytest.fixture
+def engine(store: Store, clock: FakeClock, tmp_path: Path) -> Rig:
+    """An engine over that store, and the words that tests use for it."""
+    from tests.kit.engine import Rig
+
+    return Rig(store, clock, tmp_path)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from engine.checkpoint import Head
 from engine.dsl.graph import FailNode
-from engine.errors import RunConflict
+from engine.errors import RunConflict, RunDeleted
 from engine.events import EventType, NewEvent
 from engine.run import NewRun, RunRecord, check_run_id
 from engine.runtime.attempt import Line
@@ -19,13 +19,11 @@ from engine.runtime.gates import check_budget, check_stop
 from engine.runtime.host import Host
 from engine.runtime.leaving import reach_fail
 from engine.runtime.loop import Place, run_to_end
-from engine.runtime.opening import Opening, open_line, visible_environment
+from engine.runtime.opening import Opening, open_line, stop_cell, visible_environment
 from engine.runtime.preparing import prepare
 from engine.runtime.program import Program, load_program
 from engine.runtime.requests import LaunchRequest
-from engine.runtime.signs import Signs
 from engine.runtime.state import RunState
-from engine.runtime.stop import StopCell
 from engine.runtime.variables import given_values, resolve
 from engine.runtime.writing import conclude, started_data
 from engine.store.changes import Launch, Written
@@ -53,7 +51,7 @@ def prepare_launch(host: Host, request: LaunchRequest) -> Prepared:
 def launch(host: Host, request: LaunchRequest) -> RunRecord:
     """Run to the end of this attempt; the record as it was stored last.
 
-    Raises what ``prepare_launch`` raises, RunConflict for a used id, RunDeleted for a deleted one, StoreError.
+    Raises what ``prepare_launch`` raises, RunConflict for an id that is or was in use, StoreError.
     """
     prepared = prepare_launch(host, request)
     run_id = request.run_id or host.ids.new()
@@ -69,7 +67,7 @@ def launch(host: Host, request: LaunchRequest) -> RunRecord:
 
 def _launch_locked(host: Host, request: LaunchRequest, prepared: Prepared, lock: RunLock) -> None:
     graph = prepared.program.graph
-    cell = StopCell(Signs(host.clock))
+    cell = stop_cell(host, lock.run_id)
     state = RunState(prepared.vars, host.clock, started=host.clock.monotonic())
     opening = Opening(
         lock.run_id, 1, request.workspace, request.ask, cell, lock.fileno(), request.timeout, request.progress
@@ -77,9 +75,7 @@ def _launch_locked(host: Host, request: LaunchRequest, prepared: Prepared, lock:
     line = open_line(host, graph, state, opening)
     with host.executing.enter(lock.run_id, cell):
         refused = _refused(line)
-        host.store.runs.insert_claimed(
-            _new_run(request, prepared, lock.run_id), _first_commit(host, line, prepared, refused)
-        )
+        _insert(host, _new_run(request, prepared, lock.run_id), _first_commit(host, line, prepared, refused))
         request.claimed()
         with host.watcher.watching(lock.run_id, cell, 1):
             try:
@@ -89,6 +85,13 @@ def _launch_locked(host: Host, request: LaunchRequest, prepared: Prepared, lock:
                     run_to_end(line, Place(graph.entry, announced=True))
             finally:
                 line.attempt.runlog.close()
+
+
+def _insert(host: Host, new: NewRun, first: Launch) -> None:
+    try:
+        host.store.runs.insert_claimed(new, first)
+    except RunDeleted as gone:
+        raise RunConflict(f"run {new.id} was deleted, and its id is spent", "choose another id") from gone
 
 
 def _refused(line: Line) -> Ending | None:

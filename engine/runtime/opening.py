@@ -24,8 +24,10 @@ from engine.runtime.loops import loop_map
 from engine.runtime.requests import Seen, unseen
 from engine.runtime.runlog import RunLog
 from engine.runtime.scopes import Scopes
+from engine.runtime.signs import Signs
 from engine.runtime.state import RunState
 from engine.runtime.stop import StopCell
+from engine.store.groups import Groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,13 @@ class Opening:
     lock_fd: int = -1
     timeout: float = 0.0
     progress: Seen = unseen
+
+
+def stop_cell(host: Host, run_id: str) -> StopCell:
+    """The stop cell of a new attempt; the groups that an earlier attempt recorded are forgotten."""
+    groups = Groups(host.store.root, run_id)
+    groups.begin()
+    return StopCell(Signs(host.clock, groups))
 
 
 def open_line(host: Host, graph: Graph, state: RunState, opening: Opening) -> Line:

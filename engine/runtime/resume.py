@@ -21,13 +21,11 @@ from engine.runtime.ending import over_budget
 from engine.runtime.executing import RECOVERY
 from engine.runtime.host import Host
 from engine.runtime.loop import Place, run_to_end
-from engine.runtime.opening import Opening, open_line, recall
+from engine.runtime.opening import Opening, open_line, recall, stop_cell
 from engine.runtime.preparing import prepare
 from engine.runtime.requests import ResumeRequest
 from engine.runtime.settling import complete
-from engine.runtime.signs import Signs
 from engine.runtime.state import Owed, restored
-from engine.runtime.stop import StopCell
 from engine.runtime.takeover import held, take_over
 from engine.runtime.writing import conclude, rows_of
 from engine.states import RunStatus
@@ -68,7 +66,7 @@ def resume(host: Host, request: ResumeRequest) -> RunRecord:
 def _resume_locked(host: Host, request: ResumeRequest, admitted: Admitted, lock: RunLock) -> None:
     record, graph = admitted.record, admitted.program.graph
     head = admitted.head or Head(graph.entry)
-    cell = StopCell(Signs(host.clock))
+    cell = stop_cell(host, record.id)
     state = restored(head, admitted.vars, host.clock)
     recall(state, host.store.checkpoints.outputs(record.id), host.store.artifacts.latest(record.id))
     opening = Opening(

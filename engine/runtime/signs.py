@@ -1,7 +1,7 @@
 """Signs of life of an attempt's processes, and their groups, so that a second Ctrl-C can end them at once.
 
 One per attempt, handed to ``engine/process.py`` as its watcher; read by the dispatcher for the stall limit
-(engine.md 13.4) and by ``StopCell.kill``.
+(engine.md 13.4) and by ``StopCell.kill``. The groups are recorded with the run as well, for whoever finds it orphaned.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import threading
 
 from engine.ports import Clock
 from engine.process import signal_group
+from engine.store.groups import Groups
 
 
 class Signs:
     """Implements ``engine.process.Watcher``."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, recorded: Groups) -> None:
         self._clock = clock
+        self._recorded = recorded
         self._lock = threading.Lock()
         self._groups: set[int] = set()
         self.last = clock.monotonic()
@@ -31,6 +33,7 @@ class Signs:
         """A process group exists."""
         with self._lock:
             self._groups.add(pid)
+        self._recorded.started(pid)
         self.seen()
 
     def output(self) -> None:
@@ -41,6 +44,7 @@ class Signs:
         """A group's leader has ended."""
         with self._lock:
             self._groups.discard(pid)
+        self._recorded.ended(pid)
         self.seen()
 
     def kill(self) -> None:

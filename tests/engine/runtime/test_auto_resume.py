@@ -1,0 +1,109 @@
+"""``--auto-resume``: the gate over every code, the waits, the loop (engine.md 7.9)."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from engine.api import AutoResume
+from engine.failures import FAILURES, Allowance, FailureCode
+from engine.outcome import Completed, Failed
+from engine.runtime.auto_resume import delay_before, judge, wait_before
+from engine.states import RunStatus
+from engine.store.store import Store
+from tests.kit.clock import FakeClock
+from tests.kit.engine import Rig, Script, scripted
+from tests.kit.ids import CountingIds
+from tests.kit.runs import launched
+
+ONE = """
+compute t:
+  expr:
+    x: "1"
+workflow w:
+  entry: t
+  t -> done
+"""
+
+
+@pytest.mark.parametrize("code", sorted(FAILURES))
+def test_the_gate_reads_the_one_table(store: Store, code: str) -> None:
+    """R058 to R062, R068, R069, R072, R073, R077, R079: the column decides, with its one conditional cell."""
+    record = replace(store.runs.get(launched(store)), status=RunStatus.FAILED_RESUMABLE, failure_code=code)
+    cell = FAILURES[FailureCode(code)].cli_auto_resume
+    assert judge(record, raised=False, budget_resumed=False).resumes is (cell is Allowance.YES)
+    allowed = cell in (Allowance.YES, Allowance.IF_RAISED)
+    assert judge(record, raised=True, budget_resumed=False).resumes is allowed
+
+
+def test_codes_of_a_graph_and_unknown_ones_are_left_alone(store: Store) -> None:
+    """R047, R080."""
+    record = replace(store.runs.get(launched(store)), failure_code="PLAN_EXHAUSTED")
+    verdict = judge(record, raised=True, budget_resumed=False)
+    assert (verdict.resumes, verdict.reason) == (False, "deliberate")
+    assert "not auto-recoverable (code PLAN_EXHAUSTED)" in verdict.text
+
+
+def test_a_budget_is_resumed_once_and_only_when_raised(store: Store) -> None:
+    """R066, R067."""
+    record = replace(store.runs.get(launched(store)), failure_code=str(FailureCode.BUDGET_EXCEEDED))
+    assert "--max-" in judge(record, raised=False, budget_resumed=False).text
+    assert judge(record, raised=True, budget_resumed=False).resumes
+    assert not judge(record, raised=True, budget_resumed=True).resumes
+
+
+def test_a_policy_that_says_off_declines_a_usage_window(store: Store) -> None:
+    """R065."""
+    record = replace(store.runs.get(launched(store)), failure_code=str(FailureCode.USAGE_LIMIT_BLOCKED))
+    assert judge(record, raised=False, budget_resumed=False).resumes
+    assert not judge(record, raised=False, budget_resumed=False, usage_window=False).resumes
+
+
+def test_the_waits_double_up_to_five_minutes() -> None:
+    """R095."""
+    assert [delay_before(n, 0.5) for n in range(1, 7)] == [30, 60, 120, 240, 300, 300]
+    assert (delay_before(1, 0.0), delay_before(1, 1.0)) == (15, 45)
+
+
+def test_a_usage_window_waits_for_its_reset(store: Store, clock: FakeClock) -> None:
+    """R063, R064: reset plus one minute; 15 minutes when nobody knows."""
+    record = replace(store.runs.get(launched(store)), failure_code=str(FailureCode.USAGE_LIMIT_BLOCKED))
+    assert wait_before(record, 1, clock, CountingIds()) == 900
+    known = replace(record, retry_after_at=clock.now() + timedelta(hours=2))
+    assert wait_before(known, 1, clock, CountingIds()) == 7260
+
+
+def test_the_loop_resumes_until_it_works(store: Store, clock: FakeClock, engine: Rig) -> None:
+    """R058: waits, notes each attempt, and stops when the run has finished."""
+    failing = Failed(FailureCode.TIMEOUT, "too slow")
+    rig = engine.other(**scripted(Script(failing, failing, Completed({"x": 1}))))
+    began = clock.monotonic()
+    said: list[str] = []
+    record = rig.engine.auto_resume(rig.run(ONE), AutoResume(5, say=said.append))
+    assert record.status == RunStatus.FINISHED
+    assert clock.monotonic() - began >= 15 + 30
+    assert [event.data["attempt"] for event in rig.events("run_auto_resumed")] == [1, 2]
+    assert len(said) == 2
+
+
+def test_a_skip_is_written_once_per_stop(engine: Rig) -> None:
+    """R068, R083: however often the run is looked at."""
+    rig = engine.other(**scripted(Script(Failed(FailureCode.EXPRESSION_FAILED, "no"))))
+    record = rig.run(ONE)
+    for _ in range(3):
+        rig.engine.auto_resume(record, AutoResume(3, say=lambda _: None))
+    skips = rig.events("run_retry_skipped")
+    assert [(event.data["reason"], event.data["code"]) for event in skips] == [("deterministic", "EXPRESSION_FAILED")]
+    assert not rig.events("run_resumed")
+
+
+def test_a_wait_ends_when_the_person_wants_it_to(engine: Rig) -> None:
+    rig = engine.other(**scripted(Script(Failed(FailureCode.TIMEOUT, "too slow"))))
+    stop = threading.Event()
+    stop.set()
+    record = rig.engine.auto_resume(rig.run(ONE), AutoResume(3, stop=stop, say=lambda _: None))
+    assert record.status == RunStatus.FAILED_RESUMABLE
+    assert not rig.events("run_auto_resumed")
