@@ -155,6 +155,8 @@ class _Assembly:
                 continue
             prefixes[use.prefix] = use
             wanted.append(use)
+        self.draft.groups = self.groups
+        self.draft.uses = {use.prefix: use.group for use in wanted}
         used = {use.group for use in self.uses}
         for name, group in self.groups.items():
             if name not in used:

@@ -11,7 +11,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.dsl.ast import Block, Constraint, Declaration, ListValue, Property, Scalar, ScalarKind, TypeValue, Value
+from engine.dsl.ast import (
+    Block,
+    Constraint,
+    Declaration,
+    ListValue,
+    Property,
+    Scalar,
+    ScalarKind,
+    Style,
+    TypeValue,
+    Value,
+)
 from engine.dsl.diagnostics import Diagnostics, suggestion
 from engine.dsl.graph import Field, Span, ValueType, Var
 from engine.dsl.reader import shown_value
@@ -126,7 +137,7 @@ def _typed_lines(block: Block | None, owner: str, found: Diagnostics) -> list[tu
 def _as_type(value: Value | None) -> TypeValue | None:
     if isinstance(value, TypeValue):
         return None if value.optional else value
-    if isinstance(value, Scalar) and value.kind is ScalarKind.TEXT:
+    if isinstance(value, Scalar) and value.kind is ScalarKind.TEXT and value.style is Style.BARE:
         return TypeValue(str(value.value), value.span)
     return None
 

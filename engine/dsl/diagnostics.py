@@ -18,6 +18,7 @@ from engine.dsl.graph import Span
 __all__ = ["CODES", "RESERVED", "Code", "Diagnostic", "Diagnostics", "Located", "Severity", "nearest", "render"]
 
 MOST_PER_CODE_AND_FILE = 50
+LONGEST_LINE = 400
 
 
 class Located(Protocol):
@@ -72,11 +73,9 @@ class Diagnostics:
             return
         severity = fields.pop("severity", row.severity)
         hint = fields.pop("hint", None) or row.hint.format(**fields)
-        message = row.message.format(**fields)
-        found = Diagnostic(
-            code, Severity(str(severity)), span.file, span.line, span.column, message, " ".join(str(hint).split()),
-            node, edge,
-        )  # fmt: skip
+        message = one_line(row.message.format(**fields))
+        place = (span.file, span.line, span.column)
+        found = Diagnostic(code, Severity(str(severity)), *place, message, one_line(str(hint)), node, edge)
         key = (code, span.file, span.line, span.column, message)
         if key not in self._found:
             self._found[key] = found
@@ -99,6 +98,12 @@ class Diagnostics:
             return (rank.get(found.file, last), found.file, found.line, found.column, found.code)
 
         return tuple(sorted(self._found.values(), key=place))
+
+
+def one_line(text: str) -> str:
+    """``text`` on one line, of at most 400 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -31,7 +31,6 @@ class NodeDraft:
     section: Section
     span: Span
     folder: Path
-    members: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return f"{self.kind} `{self.name}`"
@@ -87,7 +86,10 @@ class PromptDraft:
 
 @dataclass(slots=True)
 class Draft:
-    """Everything that was declared, first declaration of a name first, and what was parsed from its texts."""
+    """Everything that was declared, first declaration of a name first, and what was parsed from its texts.
+
+    ``uses`` gives the group behind each prefix.
+    """
 
     found: Diagnostics
     folder: Path
@@ -98,6 +100,8 @@ class Draft:
     vars: dict[str, VarDraft] = field(default_factory=dict)
     presets: dict[str, PresetDraft] = field(default_factory=dict)
     others: dict[str, dict[str, OtherDraft]] = field(default_factory=dict)
+    groups: dict[str, Declaration] = field(default_factory=dict)
+    uses: dict[str, str] = field(default_factory=dict)
     workflow: WorkflowDraft | None = None
     features: list[Feature] = field(default_factory=list)
     unclear: frozenset[str] = frozenset()

@@ -30,7 +30,7 @@ from engine.dsl.texts import parse_texts
 from engine.dsl.unit import Unit, main_file, read_unit, unit_of_text
 from engine.errors import SourceMissing
 
-__all__ = ["Loaded", "launch_errors", "load", "load_text"]
+__all__ = ["Loaded", "launch_errors", "load", "load_text", "read_draft"]
 
 DEEPEST_CHILD = 16
 
@@ -71,8 +71,17 @@ def load(path: Path | str, **around: Unpack[Around]) -> Loaded:
 def load_text(text: str, *, label: str = "<text>", around: Surroundings | None = None) -> Loaded:
     """The same for source that is no file; it can neither import nor include."""
     found = Diagnostics()
-    unit = unit_of_text(text, label, found)
-    return _Loader(around or Surroundings()).finish(unit, None, found, ())
+    with _without_collector():
+        unit = unit_of_text(text, label, found)
+        return _Loader(around or Surroundings()).finish(unit, None, found, ())
+
+
+def read_draft(path: Path) -> Draft:
+    """What the source at ``path`` declares, read and not checked; for ``diff``. Raises ``SourceMissing``."""
+    found = Diagnostics()
+    unit = read_unit(path, found)
+    bundle = read_bundle(unit.folder, found) if unit.is_bundle else None
+    return assemble(unit, bundle, Includes(unit.folder, found), found)
 
 
 def launch_errors(loaded: Loaded) -> tuple[Diagnostic, ...]:

@@ -207,7 +207,8 @@ def test_a_group_that_nobody_uses_is_still_checked(tmp_path: Path) -> None:
 
 def test_two_uses_of_one_prefix_clash(tmp_path: Path) -> None:
     """language.md 11, C041"""
-    text = "group g:\n  tool m:\n    command: `x`\nuse g as one\nuse g as one\nworkflow w:\n  entry: one.m\n  one.m -> done\n"
+    text = "group g:\n  tool m:\n    command: `x`\nuse g as one\nuse g as one\n"
+    text += "workflow w:\n  entry: one.m\n  one.m -> done\n"
     assert codes(loaded(tmp_path, text)) == ["C041"]
 
 

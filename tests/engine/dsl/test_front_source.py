@@ -165,7 +165,8 @@ def test_arrows_may_be_aligned_and_names_may_be_keywords() -> None:
 
 def test_comments_stand_anywhere_between_lines() -> None:
     """language.md 18.7"""
-    text = 'vars:\n        # deep\n  x: int = 1\n# left\n  y: int\ncompute a:\n  expr:\n      # deep\n    # here\n    k: "1"\n'
+    text = "vars:\n        # deep\n  x: int = 1\n# left\n  y: int\n"
+    text += 'compute a:\n  expr:\n      # deep\n    # here\n    k: "1"\n'
     assert len(tree(text).declarations) == 2
 
 
@@ -183,7 +184,8 @@ def test_types_constraints_and_defaults() -> None:
 
 def test_a_block_scalar_ends_two_levels_up_and_keeps_its_shape() -> None:
     """language.md 18.9, 2.4"""
-    text = "tool a:\n  sandbox:\n    post_create: |\n\n      if (x) { # no comment\n        `${y}`\n\n      }\n\n  language: js\n"
+    script = "\n      if (x) { # no comment\n        `${y}`\n\n      }\n\n"
+    text = "tool a:\n  sandbox:\n    post_create: |\n" + script + "  language: js\n"
     block = first(text).block
     assert block is not None
     assert [entry.key for entry in block.properties()] == ["sandbox", "language"]
