@@ -29,7 +29,7 @@ def instant(moment: datetime) -> str:
     """RFC 3339 in UTC with milliseconds and Z."""
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
-    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    return f"{moment.isoformat(timespec='milliseconds')[:-6]}Z"
 
 
 def card_document(card: Card, view: CardView | None = None, run_status: str | None = None) -> Document:

@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from connectors.base import Unread
 from connectors.card import BoardEvent, Card, CardRef, Column, Comment, Mover, MoverKind, NotBefore
@@ -18,7 +18,7 @@ from connectors.text import same_name
 UNMAPPED = "?"
 """How the ``column_id`` of a card begins whose column the board does not have; the name follows."""
 
-_T = TypeVar("_T")
+_MOVERS = {kind.value: kind for kind in MoverKind}
 _log = logging.getLogger("pointsman.board")
 
 
@@ -29,46 +29,59 @@ class Decoder:
     board: str
     columns: Mapping[str, Column]
 
-    def card(self, row: Any, blockers: Sequence[str] = ()) -> Card | Unread:
-        """The card of a row, or what is wrong with it."""
+    def card(self, row: Sequence[Any], blockers: Sequence[str] = ()) -> Card | Unread:
+        """The card of a row of ``schema.CARD``, or what is wrong with it. Ten thousand of these make a listing."""
         try:
             return self._card(row, blockers)
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
-            number = row.number if isinstance(row.number, int) else 0
-            return Unread(str(row.id), f"the stored card cannot be read: {error}", number)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            number = row[2] if isinstance(row[2], int) else 0
+            return Unread(str(row[0]), f"the stored card cannot be read: {error}", number)
 
-    def _card(self, row: Any, blockers: Sequence[str]) -> Card:
-        column = self.columns.get(row.column_id)
-        name = column.name if column is not None else row.column_id.removeprefix(UNMAPPED)
+    def _card(self, row: Sequence[Any], blockers: Sequence[str]) -> Card:
+        card_id, _, number, title, body, column_id, since, by, mover, run, sequence, labels, _, *rest = row
+        priority, position, assignee, author, bot, bot_args, fields, url, start, start_at, version, made, changed = rest
+        _check_types((number, sequence, priority, version), (title, body, assignee, bot, url))
+        column = self.columns.get(column_id)
+        created_at = from_text(made)
         return Card(
             board=self.board,
-            id=row.id,
-            number=_typed(int, row.number),
-            title=_typed(str, row.title),
+            id=card_id,
+            number=number,
+            title=title,
             column=column.name if column is not None else None,
-            created_at=from_text(row.created_at),
-            updated_at=from_text(row.updated_at),
-            column_since=from_text(row.column_since),
-            column_by=MoverKind(row.column_by),
-            column_sequence=_typed(int, row.column_sequence),
-            column_run=row.column_run,
-            column_mover=row.column_mover,
-            body=_typed(str, row.body),
-            columns_seen=(name,),
+            created_at=created_at,
+            updated_at=created_at if changed == made else from_text(changed),
+            column_since=created_at if since == made else from_text(since),
+            column_by=_MOVERS[by],
+            column_sequence=sequence,
+            column_run=run,
+            column_mover=mover,
+            body=body,
+            columns_seen=(column.name if column is not None else column_id.removeprefix(UNMAPPED),),
             closed=column.terminal if column is not None else False,
-            labels=() if row.labels == "[]" else _texts(row.labels),
-            priority=_typed(int, row.priority),
-            position=None if row.position is None else float(row.position),
-            assignees=(row.assignee,) if row.assignee else (),
-            author=row.author,
-            bot=row.bot,
-            bot_args={} if row.bot_args == "{}" else _object(row.bot_args),
-            fields={} if row.fields == "{}" else _object(row.fields),
+            labels=() if labels == "[]" else _texts(labels),
+            priority=priority,
+            position=None if position is None else float(position),
+            assignees=(assignee,) if assignee else (),
+            author=author,
+            bot=bot,
+            bot_args={} if bot_args == "{}" else _object(bot_args),
+            fields={} if fields == "{}" else _object(fields),
             blockers=tuple(CardRef(self.board, blocker) for blocker in blockers),
-            url=row.url,
-            not_before=_start(row.id, row.not_before, row.not_before_at) if row.not_before else None,
-            version=str(_typed(int, row.version)),
+            url=url,
+            not_before=_start(card_id, start, start_at) if start else None,
+            version=str(version),
         )
+
+
+def _check_types(numbers: Sequence[object], texts: Sequence[object]) -> None:
+    """SQLite takes any value in any column; a card has whole numbers and texts where they belong."""
+    for value in numbers:
+        if not isinstance(value, int):
+            raise TypeError(f"{value!r} is no whole number")
+    for value in texts:
+        if not isinstance(value, str):
+            raise TypeError(f"{value!r} is no text")
 
 
 def column_of(row: Any) -> Column:
@@ -118,12 +131,6 @@ def _start(card_id: str, text: str, stored: str) -> NotBefore:
     if stored and start.instant is not None and from_text(stored) != start.instant:
         _log.warning("card.not_before_shifted", extra={"card_id": card_id, "was": stored, "is": to_text(start.instant)})
     return start
-
-
-def _typed(kind: type[_T], value: object) -> _T:
-    if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is not of type {kind.__name__}")
-    return value
 
 
 def _texts(text: str) -> tuple[str, ...]:

@@ -43,11 +43,10 @@ class Glance:
 
     def views(self, keys: Collection[Key]) -> Mapping[Key, CardView]:
         """What the documents of those cards show of the ledger; every key has an entry."""
-        ids = [card_id for _, card_id in keys]
         with self._database.read() as connection:
-            links = {_key(row): row for row in _of(connection, _LINK, "card_id", ids)}
-            claims = {_key(row): _claim(row) for row in _of(connection, _CLAIM, "card_id", ids)}
-            idle = {_key(row): _reason(row) for row in _of(connection, _IDLE, "card_id", ids)}
+            links = {_key(row): row for row in _about(connection, _LINK, keys)}
+            claims = {_key(row): _claim(row) for row in _about(connection, _CLAIM, keys)}
+            idle = {_key(row): _reason(row) for row in _about(connection, _IDLE, keys)}
         return {key: _view(links.get(key), claims.get(key), idle.get(key)) for key in keys}
 
     def claimed(self, board: str) -> frozenset[str]:
@@ -60,6 +59,13 @@ class Glance:
         """The statuses of those runs that exist."""
         with self._database.read() as connection:
             return {row["id"]: row["status"] for row in _of(connection, _RUN, "id", list(run_ids))}
+
+
+def _about(connection: Connection, rows: TableClause, keys: Collection[Key]) -> Iterator[Any]:
+    """The rows of those cards; for many cards all rows of their boards, which is one statement."""
+    if len(keys) <= _CHUNK:
+        return _of(connection, rows, "card_id", [card_id for _, card_id in keys])
+    return _of(connection, rows, "board", [board for board, _ in keys])
 
 
 def _of(connection: Connection, rows: TableClause, name: str, values: Collection[str]) -> Iterator[Any]:

@@ -46,6 +46,8 @@ def test_the_glance_tells_what_the_ledger_tells(database: Database) -> None:
     fill(database)
     keys = [("native", "c1"), ("native", "c2"), ("other", "c1")]
     assert Glance(database).views(keys) == Ledger(database).views(keys)
+    many = keys + [("native", f"n{each}") for each in range(1000)]
+    assert Glance(database).views(many) == Ledger(database).views(many)
     assert Glance(database).claimed("native") == {"c1"}
     assert Glance(database).claimed("other") == frozenset()
     assert Glance(database).status_of(["r1", "r2"]) == {}
