@@ -27,7 +27,10 @@ from config.boards import BoardSettings  # noqa: E402
 from config.durations import format_duration  # noqa: E402
 from config.settings import Settings  # noqa: E402
 from config.variables import Variables, variable_name  # noqa: E402
+from connectors.card import BoardEventType  # noqa: E402
+from connectors.native.defaults import DEFAULT_COLUMNS  # noqa: E402
 from dispatcher.cli.main import VERBS  # noqa: E402
+from dispatcher.metrics import METRICS  # noqa: E402
 from dispatcher.policy import SOURCE_CHANGED, TABLE, WORKSPACE_MISSING  # noqa: E402
 from dispatcher.reasons import REASONS, Reason  # noqa: E402
 from dispatcher.refusals import REFUSALS  # noqa: E402
@@ -187,11 +190,40 @@ def variables() -> str:
     return markdown(["variable", "default"], ((name, "" if value is None else value) for name, value in rows))
 
 
+def columns() -> str:
+    """The columns of a new board."""
+    kinds = ((each, "eligible" if each.eligible else "terminal" if each.terminal else "") for each in DEFAULT_COLUMNS)
+    return markdown(["column", "title", "kind"], ((f"`{each.name}`", each.title, kind) for each, kind in kinds))
+
+
+def board_events() -> str:
+    """What the history of a board tells."""
+    return ", ".join(f"`{kind}`" for kind in BoardEventType) + ".\n"
+
+
+def metrics() -> str:
+    """metric, kind, labels, help."""
+    rows = ((f"`{name}`", each.kind, ", ".join(each.labels), each.help) for name, each in METRICS.items())
+    return markdown(["metric", "kind", "labels", "tells"], rows)
+
+
+def endpoints() -> str:
+    """method, path, what it does, from the app's own contract."""
+    from fastapi.routing import APIRoute
+
+    from dispatcher.web import cards, control, runs
+
+    routes = [route for each in (control, cards, runs) for route in each.router.routes if isinstance(route, APIRoute)]
+    rows = ((f"`{'/'.join(route.methods)} {route.path}`", route.description.split("\n")[0]) for route in routes)
+    return markdown(["request", "does"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     table.__name__: table
     for table in (
         *(statuses, predicates, failures, diagnostics, reserved, reasons),
         *(last_run, refusals, verbs, settings, variables),
+        *(columns, board_events, metrics, endpoints),
     )
 }
 

@@ -65,11 +65,9 @@ def test_a_room_is_small_finished_and_says_what_it_is(path: Path) -> None:
 
 
 def is_verb(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether click calls it: each of its parameters is an option that a person knows."""
-    return any(
-        "click" in ast.unparse(decorator) or ".command" in ast.unparse(decorator)
-        for decorator in function.decorator_list
-    )
+    """Whether click or the router calls it: each of its parameters is an option or a query key that a person knows."""
+    decorators = [ast.unparse(decorator) for decorator in function.decorator_list]
+    return any(part in decorator for decorator in decorators for part in ("click", ".command", "router."))
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)

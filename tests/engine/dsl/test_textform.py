@@ -44,7 +44,7 @@ from engine.dsl.textform import NotJson, TooLarge, float_text, json_text, measur
         (["ü\n\"'</"], '["ü\\n\\"\'</"]'),
     ],
 )
-def test_text_form(value: Any, expected: str) -> None:
+def test_a_value_has_one_text_form(value: Any, expected: str) -> None:
     assert text_form(value) == expected
 
 
@@ -91,7 +91,7 @@ def test_json_reads_back_from_its_text(value: Any) -> None:
         ({"a": None}, True),
     ],
 )
-def test_truth(value: Any, expected: bool) -> None:
+def test_a_value_counts_as_true_by_its_kind(value: Any, expected: bool) -> None:
     assert truthy(value) is expected
 
 
