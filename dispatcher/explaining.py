@@ -62,7 +62,7 @@ class Explanation:
 
 def explain(wiring: Wiring, environment: Mapping[str, str], text: str) -> Explanation:
     """The card that ``text`` names (number, id, unique prefix), judged as a tick would. Raises ``UnknownCard``."""
-    kept = Kept(Memory(), Slots(wiring.clock, lambda: None), CrashPoints(), environment)
+    kept = Kept(Memory(), Slots(lambda: None), CrashPoints(), environment)
     station = build(wiring, wiring.settings, kept)
     world = World(station, station.clock.now(), dry=True)
     reading.begin(world)

@@ -7,14 +7,10 @@ the store. ``on_end`` only hurries that tick.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dispatcher import log
 from dispatcher.ledger.records import Key
-from engine.ports import Clock
-
-_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +36,10 @@ class _Slot:
 class Slots:
     """Runs under way in this process. Thread-safe."""
 
-    def __init__(self, clock: Clock, on_end: Callable[[], None]) -> None:
-        self._clock = clock
+    def __init__(self, on_end: Callable[[], None]) -> None:
         self._on_end = on_end
         self._lock = threading.Lock()
         self._used: dict[Key, _Slot] = {}
-        self._changed = threading.Event()
 
     def submit(self, work: Work, run: Callable[[], None]) -> bool:
         """Execute ``run`` in a thread of its own; False when the card has a slot already."""
@@ -68,24 +62,6 @@ class Slots:
         with self._lock:
             return key in self._used
 
-    def wait(self, keys: Collection[Key], seconds: float | None = None) -> bool:
-        """Wait until none of ``keys`` is under way, or ``seconds`` passed; True when none is."""
-        end = None if seconds is None else self._clock.monotonic() + seconds
-        while True:
-            self._changed.clear()
-            with self._lock:
-                left = [key for key in keys if key in self._used]
-            if not left:
-                return True
-            rest = 3600.0 if end is None else end - self._clock.monotonic()
-            if rest <= 0:
-                return False
-            self._clock.wait(self._changed, rest)
-
-    def wait_all(self, seconds: float | None = None) -> bool:
-        """Wait until nothing is under way, or ``seconds`` passed."""
-        return self.wait([work.key for work in self.executing()], seconds)
-
     def tell_once(self, key: Key, what: str) -> bool:
         """True the first time that ``what`` is asked about this work: for events that are written once."""
         with self._lock:
@@ -101,5 +77,4 @@ class Slots:
         finally:
             with self._lock:
                 self._used.pop(slot.work.key, None)
-            self._changed.set()
             self._on_end()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("config", required=False, type=click.Path(path_type=Path))
+@click.argument("file", metavar="[CONFIG]", required=False, type=click.Path(path_type=Path))
 @click.option("--once", is_flag=True, help="one tick, wait for its runs, one more so that they settle")
 @click.option("--until-idle", is_flag=True, help="tick until nothing runs and no card is actionable")
 @click.option("--idle-timeout", default="", metavar="D", help="with --until-idle: stop after this long, exit 1")
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 @click.option("--port", type=int, default=None, metavar="N", help="HTTP port instead of server.port")
 @click.option("--no-server", is_flag=True, help="do not listen")
 @click.pass_obj
-def command(session: Session, /, config: Path | None, **options: object) -> int:
+def command(session: Session, /, file: Path | None, **options: object) -> int:
     """Watch the boards and run what their cards ask for; SIGTERM stops, SIGHUP reads the configuration again."""
-    if config is not None:
-        session.use_config(config)
+    if file is not None:
+        session.use_config(file)
     if options["once"] and options["until_idle"]:
         raise Refused("usage", "--once and --until-idle exclude each other", "Give one of them.")
     if options["idle_timeout"] and not options["until_idle"]:

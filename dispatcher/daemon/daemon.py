@@ -58,7 +58,7 @@ class Daemon:
         owner = owner_here(self._memory.instance)
         root = wiring.settings.workspace.root
         self._locks = InstanceLocks(wiring.store_dir, root, owner, instant(self.since) or "")
-        self._kept = Kept(self._memory, Slots(self.clock, self._ended), CrashPoints.of(environment), environment)
+        self._kept = Kept(self._memory, Slots(self._ended), CrashPoints.of(environment), environment)
         self._station: Station | None = None
         self._ticking = threading.Lock()
         self._told: list[Mapping[str, object]] = []

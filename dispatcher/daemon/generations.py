@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-from config.load import load_complete
 from config.problems import ConfigError
 from config.settings import Settings
 from dispatcher import log
+from dispatcher.preflight import load_checked
 from engine.ports import Clock
 
 QUIET = 0.2
@@ -46,7 +46,7 @@ class Generations:
         with self._lock:
             self._seen = _look(self._file)
             try:
-                settings = load_complete(self._file, self._environment)
+                settings = load_checked(self._file, self._environment)
             except ConfigError as error:
                 self.error = error.message
                 _log.error("config.refused", error=error.message)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from dispatcher.ledger.records import ClaimState, Key, Link
 from dispatcher.ledger.rows import change, one, owner_columns, put, remove
-from dispatcher.ledger.tables import CardLink, ClaimRow, GiveUpRow, IntentRow, RetryRow
+from dispatcher.ledger.schema import CardLink, ClaimRow, GiveUpRow, IntentRow, RetryRow
 from engine.run import Owner
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from dispatcher.ledger.rows import change
-from dispatcher.ledger.tables import CardLink, IntentRow, ParkRow, PendingMoveRow, SettlementRow
+from dispatcher.ledger.schema import CardLink, IntentRow, ParkRow, PendingMoveRow, SettlementRow
 
 
 def rename_column(connection: Connection, board: str, old: str, new: str) -> None:

@@ -12,8 +12,8 @@ from datetime import datetime
 from sqlalchemy import Connection, select
 
 from dispatcher.ledger.records import Breaker, DesiredState, IdleReason, Key
-from dispatcher.ledger.rows import one, put, remove, table_of
-from dispatcher.ledger.tables import BreakerRow, DesiredRow, HookMark, IdleReasonRow
+from dispatcher.ledger.rows import one, put, remove
+from dispatcher.ledger.schema import BreakerRow, DesiredRow, HookMark, IdleReasonRow
 
 
 def desired(connection: Connection) -> DesiredState | None:
@@ -29,7 +29,7 @@ def want(connection: Connection, made: DesiredState) -> None:
 
 def idle_reasons(connection: Connection) -> dict[Key, IdleReason]:
     """Every idle reason."""
-    rows = connection.execute(select(table_of(IdleReasonRow))).mappings()
+    rows = connection.execute(select(IdleReasonRow)).mappings()
     return {(row["board"], row["card_id"]): IdleReason(**row) for row in rows}
 
 

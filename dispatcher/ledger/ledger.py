@@ -23,8 +23,8 @@ from dispatcher.ledger.records import (
     Retry,
     Snapshot,
 )
-from dispatcher.ledger.rows import claim_of, settlement_of, table_of
-from dispatcher.ledger.tables import (
+from dispatcher.ledger.rows import claim_of, settlement_of
+from dispatcher.ledger.schema import (
     BreakerRow,
     CardLink,
     ClaimRow,
@@ -73,7 +73,7 @@ class Ledger:
         """Everything under way, and the links of those cards."""
         with self.database.read() as connection:
             claims = {claim.key: claim for claim in map(claim_of, _all(connection, ClaimRow))}
-            open_ones = select(table_of(SettlementRow)).where(table_of(SettlementRow).c.closed.is_(False))
+            open_ones = select(SettlementRow).where(SettlementRow.c.closed.is_(False))
             settlements = {s.key: s for s in map(settlement_of, connection.execute(open_ones).mappings())}
             parks = {park.key: park for park in _parks(connection)}
             pending = {_key(row): PendingMove(**row) for row in _all(connection, PendingMoveRow)}
@@ -99,14 +99,14 @@ class Ledger:
 
     def links_of_runs(self, run_ids: Collection[str]) -> dict[str, Link]:
         """run -> the card that points at it."""
-        table = table_of(CardLink)
+        table = CardLink
         with self.database.read() as connection:
             found = _chunked(connection, table, table.c.last_run, run_ids)
             return {row["last_run"]: Link(**row) for row in found}
 
     def closed_outcomes(self, run_ids: Collection[str]) -> frozenset[tuple[str, int]]:
         """(run, outcome) pairs of those runs that were carried onto their card."""
-        table = table_of(SettlementRow)
+        table = SettlementRow
         with self.database.read() as connection:
             rows = _chunked(connection, table, table.c.run_id, run_ids)
             return frozenset((row["run_id"], row["outcome"]) for row in rows if row["closed"])
@@ -136,11 +136,11 @@ def _key(row: Mapping[str, Any]) -> Key:
 
 
 def _all(connection: Connection, model: Any) -> Iterator[Any]:
-    return iter(connection.execute(select(table_of(model))).mappings())
+    return iter(connection.execute(select(model)).mappings())
 
 
 def _parks(connection: Connection) -> Iterator[Park]:
-    table = table_of(ParkRow)
+    table = ParkRow
     names = [field.name for field in fields(Park)]
     statement = select(*(table.c[name] for name in names)).where(table.c.released == "")
     return (Park(**row) for row in connection.execute(statement).mappings())
@@ -153,7 +153,7 @@ def _links(connection: Connection, keys: Collection[Key]) -> dict[Key, Link]:
 
 
 def _by_card(connection: Connection, model: Any, ids: Collection[str]) -> Iterator[Any]:
-    table = table_of(model)
+    table = model
     return _chunked(connection, table, table.c.card_id, ids)
 
 

@@ -11,8 +11,8 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from dispatcher.ledger.records import GiveUp, Key, Park, PendingMove, Retry, Settlement
-from dispatcher.ledger.rows import change, one, put, remove, settlement_of, table_of
-from dispatcher.ledger.tables import GiveUpRow, ParkRow, PendingMoveRow, RetryRow, SettlementRow, Sighting
+from dispatcher.ledger.rows import change, one, put, remove, settlement_of
+from dispatcher.ledger.schema import GiveUpRow, ParkRow, PendingMoveRow, RetryRow, SettlementRow, Sighting
 
 
 def settlement(connection: Connection, key: Key, run_id: str, outcome: int) -> Settlement | None:
@@ -48,7 +48,7 @@ def park(connection: Connection, made: Park) -> None:
     values = {**asdict(made), "released": "", "released_at": None}
     open_now = one(connection, ParkRow, **where)
     if open_now is None:
-        connection.execute(table_of(ParkRow).insert().values(**values))
+        connection.execute(ParkRow.insert().values(**values))
         return
     kept = values if open_now["run_id"] != made.run_id else {**values, "since": open_now["since"]}
     change(connection, ParkRow, where, **kept)

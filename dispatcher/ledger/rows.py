@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, RowMapping, Table, and_, delete, select, update
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlmodel import SQLModel
 
 from dispatcher.ledger.records import Claim, ClaimState, Follows, Settlement
 from engine.run import Owner
@@ -22,20 +21,13 @@ class Sequences(Protocol):
         ...
 
 
-def table_of(model: type[SQLModel]) -> Table:
-    """The Core table behind a SQLModel class."""
-    return cast(Table, cast(Any, model).__table__)
-
-
-def one(connection: Connection, model: type[SQLModel], **key: object) -> RowMapping | None:
+def one(connection: Connection, table: Table, **key: object) -> RowMapping | None:
     """The row with that key."""
-    table = table_of(model)
     return connection.execute(select(table).where(_matches(table, key))).mappings().first()
 
 
-def put(connection: Connection, model: type[SQLModel], values: Mapping[str, object]) -> None:
+def put(connection: Connection, table: Table, values: Mapping[str, object]) -> None:
     """Insert the row, or replace what ``values`` names in the one with its primary key."""
-    table = table_of(model)
     insert = postgres_insert if connection.dialect.name == "postgresql" else sqlite_insert
     keys = [column.name for column in table.primary_key]
     rest = {name: value for name, value in values.items() if name not in keys}
@@ -44,15 +36,13 @@ def put(connection: Connection, model: type[SQLModel], values: Mapping[str, obje
     connection.execute(statement)
 
 
-def change(connection: Connection, model: type[SQLModel], where: Mapping[str, object], **values: object) -> int:
+def change(connection: Connection, table: Table, where: Mapping[str, object], **values: object) -> int:
     """Update the rows that match ``where``; how many changed."""
-    table = table_of(model)
     return connection.execute(update(table).where(_matches(table, where)).values(**values)).rowcount
 
 
-def remove(connection: Connection, model: type[SQLModel], **where: object) -> int:
+def remove(connection: Connection, table: Table, **where: object) -> int:
     """Delete the rows that match; how many there were."""
-    table = table_of(model)
     return connection.execute(delete(table).where(_matches(table, where))).rowcount
 
 

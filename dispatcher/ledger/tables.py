@@ -1,34 +1,18 @@
 """The dispatcher's own tables: what links cards to runs and what it must not forget (dispatcher.md 3).
 
-SQLModel classes on a MetaData of their own, used by this folder through Core statements; nobody outside sees them. The
-schema is made by ``engine/store/migrations/versions/0003_ledger.py``; a test proves both equal.
+SQLModel classes on a MetaData of their own; statements use the same tables through ``schema``. The store gets them from
+``engine/store/migrations/versions/0003_ledger.py``; a test proves all three equal.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
-from sqlalchemy import Dialect, Index, Text, text
+from sqlalchemy import Index, text
 from sqlalchemy.orm import registry
-from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
 
-
-class Instant(TypeDecorator[datetime]):
-    """An aware UTC instant, stored as text that sorts by time."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:
-        """To ``2026-01-02T03:04:05.000000Z``."""
-        del dialect
-        return None if value is None else value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> datetime | None:
-        """Back to an aware instant."""
-        del dialect
-        return None if value is None else datetime.fromisoformat(value)
+from dispatcher.ledger.instants import Instant
 
 
 class LedgerTable(SQLModel, registry=registry()):

@@ -17,7 +17,7 @@ from dispatcher.ledger import Ledger
 from dispatcher.ledger.columns import rename_column
 from dispatcher.ledger.glance import Glance
 from dispatcher.ledger.rows import one, put
-from dispatcher.ledger.tables import CardLink, ClaimRow, IdleReasonRow, ParkRow, PendingMoveRow
+from dispatcher.ledger.schema import CardLink, ClaimRow, IdleReasonRow, ParkRow, PendingMoveRow
 from engine.store.database import Database
 from tests.kit.cli import pointsman
 from tests.kit.clock import FakeClock
