@@ -18,31 +18,23 @@ from dispatcher.documents import comment_document, event_document, unread_docume
 from dispatcher.refusals import Refused
 from dispatcher.web.answers import Document
 from dispatcher.web.backstage import Backstage, Behind
-from dispatcher.web.models import CommentCard, CreateCard, MoveCard, PatchCard, PlaceCard
+from dispatcher.web.models import CardFilters, CommentCard, CreateCard, MoveCard, PatchCard, PlaceCard
 
 router = APIRouter(prefix="/api/cards", tags=["cards"], default_response_class=Document)
 
 Run = Annotated[str, Header(alias="X-Pointsman-Run", description="the run whose tool asks; it counts as a bot")]
 Board = Annotated[str, Query(description="the board; default: the first native one")]
-Names = Annotated[list[str], Query()]
 
 
 @router.get("")
-def list_cards(  # noqa: PLR0913
-    behind: Behind,
-    column: Names = [],  # noqa: B006
-    label: str = "",
-    assignee: str = "",
-    claimed: bool | None = None,
-    limit: Annotated[int | None, Query(ge=0)] = None,
-    offset: Annotated[int, Query(ge=0)] = 0,
-    board: Board = "",
-) -> Document:
+def list_cards(behind: Behind, wanted: Annotated[CardFilters, Query()]) -> Document:
     """The cards that pass all filters, the most urgent first."""
-    native = _board(behind, board)
-    claims = frozenset() if claimed is None else _claimed(behind, native.name)
-    only, without = (claims, frozenset[str]()) if claimed else (None, claims)
-    listing = native.query(CardQuery(tuple(column), label, assignee, only, without, limit, offset))
+    native = _board(behind, wanted.board)
+    claims = frozenset() if wanted.claimed is None else _claimed(behind, native.name)
+    only, without = (claims, frozenset[str]()) if wanted.claimed else (None, claims)
+    names = tuple(wanted.column)
+    query = CardQuery(names, wanted.label, wanted.assignee, only, without, wanted.limit, wanted.offset)
+    listing = native.query(query)
     document: Json = {"cards": _documents(behind, listing.cards)}
     if listing.unread:
         document["unread"] = [unread_document(each) for each in listing.unread]

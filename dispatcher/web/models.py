@@ -52,6 +52,31 @@ class MoveCard(Body):
     reason: str = ""
 
 
+class Filters(BaseModel):
+    """The query of a list; text is read into the type of each value, unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CardFilters(Filters):
+    """``GET /api/cards``; ``column`` may be repeated, an empty ``board`` means the first native one."""
+
+    column: list[str] = []
+    label: str = ""
+    assignee: str = ""
+    claimed: bool | None = None
+    limit: int | None = Field(default=None, ge=0)
+    offset: int = Field(default=0, ge=0)
+    board: str = ""
+
+
+class EventPage(Filters):
+    """``GET /api/runs/{id}/events``: what came after ``since``, at most ``limit``."""
+
+    since: int = Field(default=0, ge=0)
+    limit: int = Field(default=1000, ge=1)
+
+
 class PlaceCard(Body):
     """``POST /api/cards/{id}/place``: one of the two, as a card is named anywhere."""
 

@@ -18,7 +18,7 @@ from dispatcher import log
 from dispatcher.refusals import Refused
 from dispatcher.web.answers import Document
 from dispatcher.web.backstage import Backstage, Behind
-from dispatcher.web.models import Budget, CancelRun, Nothing, ResumeRun
+from dispatcher.web.models import Budget, CancelRun, EventPage, Nothing, ResumeRun
 from dispatcher.web.stream import event_stream
 from engine.api import ResumeRequest
 from engine.documents import event_document, run_document, summary_document
@@ -33,8 +33,6 @@ _log = log.get(__name__)
 
 CLAIM_SECONDS = 10.0
 """How long an admitted resume may take to be claimed before the answer says that it was not."""
-EVENTS_AT_ONCE = 1000
-"""How many events one page of JSON holds when the caller names no limit."""
 Names = Annotated[list[str], Query()]
 
 
@@ -60,21 +58,21 @@ def show_run(behind: Behind, run_id: str) -> Document:
 
 
 @router.get("/{run_id}/events", response_model=None)
-def run_events(  # noqa: PLR0913
+def run_events(
     behind: Behind,
     run_id: str,
-    since: Annotated[int, Query(ge=0)] = 0,
-    limit: Annotated[int, Query(ge=1)] = EVENTS_AT_ONCE,
+    wanted: Annotated[EventPage, Query()],
     accept: Annotated[str, Header()] = "",
     last_event_id: Annotated[str, Header()] = "",
 ) -> Response:
     """The timeline above ``since``: a page of JSON, or with ``Accept: text/event-stream`` a stream to the run's end."""
     behind.wiring.store.runs.get(run_id)
     if "text/event-stream" in accept:
-        start = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else since
+        start = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else wanted.since
         return event_stream(behind, run_id, start)
-    found = [event_document(event) for event in behind.wiring.store.timeline.events(run_id, since, limit)]
-    return Document({"events": found, "more": len(found) == limit})
+    events = behind.wiring.store.timeline.events(run_id, wanted.since, wanted.limit)
+    found = [event_document(event) for event in events]
+    return Document({"events": found, "more": len(found) == wanted.limit})
 
 
 @router.post("/{run_id}/resume", status_code=202)
