@@ -24,11 +24,12 @@ from engine.dsl.flow import Flow
 from engine.dsl.graph import Graph, SourceFile
 from engine.dsl.includes import Includes
 from engine.dsl.marks import LaunchFacts, errors_at_launch, note_features
+from engine.dsl.pack import SUFFIX, default_cache, unpack
 from engine.dsl.subbots import check_children
 from engine.dsl.surroundings import Around, Surroundings
 from engine.dsl.texts import parse_texts
 from engine.dsl.unit import Unit, main_file, read_unit, unit_of_text
-from engine.errors import SourceMissing
+from engine.errors import EngineError
 
 __all__ = ["Loaded", "launch_errors", "load", "load_text", "read_draft"]
 
@@ -62,7 +63,8 @@ def load(path: Path | str, **around: Unpack[Around]) -> Loaded:
 
     The keywords are the fields of ``Surroundings``: ``catalogue`` gives operations by name, ``connections`` the kind of
     each connection by name; what is None is not checked. ``backends`` are installed, ``default_backend`` is the
-    configured one, ``version`` that of this program. Raises ``SourceMissing`` when the main file cannot be opened.
+    configured one, ``version`` that of this program, ``cache`` where packed bundles are unpacked. Raises
+    ``SourceMissing`` when the main file cannot be opened, ``SourceInvalid`` for a pack that cannot be read.
     """
     with _without_collector():
         return _Loader(Surroundings(**around)).load(Path(path), ())
@@ -76,10 +78,15 @@ def load_text(text: str, *, label: str = "<text>", around: Surroundings | None =
         return _Loader(around or Surroundings()).finish(unit, None, found, ())
 
 
+def opened(path: Path, cache: Path | None) -> Path:
+    """``path``, or the folder that a packed bundle is unpacked to. Raises ``SourceMissing`` and ``SourceInvalid``."""
+    return unpack(path, cache or default_cache()) if path.suffix == SUFFIX and not path.is_dir() else path
+
+
 def read_draft(path: Path) -> Draft:
     """What the source at ``path`` declares, read and not checked; for ``diff``. Raises ``SourceMissing``."""
     found = Diagnostics()
-    unit = read_unit(path, found)
+    unit = read_unit(opened(path, None), found)
     bundle = read_bundle(unit.folder, found) if unit.is_bundle else None
     return assemble(unit, bundle, Includes(unit.folder, found), found)
 
@@ -110,7 +117,7 @@ class _Loader:
 
     def load(self, path: Path, above: tuple[Path, ...]) -> Loaded:
         found = Diagnostics()
-        unit = read_unit(path, found)
+        unit = read_unit(opened(path, self.around.cache), found)
         bundle = read_bundle(unit.folder, found) if unit.is_bundle else None
         return self.finish(unit, bundle, found, (*above, unit.main.path.resolve()))
 
@@ -135,8 +142,8 @@ class _Loader:
     def _child(self, path: Path, above: tuple[Path, ...]) -> str:
         """Why the subbot at ``path`` is no use, or the empty text. A child that is being loaded above is fine."""
         try:
-            main = main_file(path).resolve()
-        except SourceMissing as problem:
+            main = main_file(opened(path, self.around.cache)).resolve()
+        except EngineError as problem:
             return problem.message
         except (OSError, ValueError):
             return "the path cannot be opened"
@@ -146,7 +153,7 @@ class _Loader:
             self.problems[main] = ""
             try:
                 errors = self.load(path, above).errors
-            except SourceMissing as problem:
+            except EngineError as problem:
                 self.problems[main] = problem.message
             else:
                 first = f"{errors[0].file}:{errors[0].line}: {errors[0].message}" if errors else ""

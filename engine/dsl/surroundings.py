@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypedDict
 
 from engine.dsl.catalogue import Operation
@@ -12,7 +13,8 @@ from engine.dsl.catalogue import Operation
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """Operations and connections are None when nobody knows them: then nothing is checked against them. ``tools``
-    gives the tools of each backend that says which it has; ``version`` is that of this program."""
+    gives the tools of each backend that says which it has; ``version`` is that of this program, ``cache`` the
+    folder where packed bundles are unpacked."""
 
     catalogue: Mapping[str, Operation] | None = None
     connections: Mapping[str, str] | None = None
@@ -20,6 +22,7 @@ class Surroundings:
     default_backend: str = ""
     version: str = ""
     tools: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    cache: Path | None = None
 
 
 class Around(TypedDict, total=False):
@@ -31,3 +34,4 @@ class Around(TypedDict, total=False):
     default_backend: str
     version: str
     tools: Mapping[str, frozenset[str]]
+    cache: Path | None
