@@ -17,11 +17,16 @@ _METADATA = MetaData()
 
 def _table(name: str, keys: str, **columns: str) -> Table:
     """A table by its columns' names: ``texts``, ``numbers``, ``truths``, ``instants``."""
-    kinds: Mapping[str, Any] = {"texts": String(), "numbers": Integer(), "truths": Boolean(), "instants": Instant()}
+    kinds: Mapping[str, tuple[Any, Any]] = {
+        "texts": (String(), ""),
+        "numbers": (Integer(), 0),
+        "truths": (Boolean(), False),
+        "instants": (Instant(), None),
+    }
     primary = keys.split()
     made = [
-        Column(each, kinds[kind], primary_key=each in primary)
-        for kind, names in columns.items()
+        Column(each, kind, primary_key=each in primary, default=None if each in primary else blank)
+        for (kind, blank), names in ((kinds[name], columns[name]) for name in columns)
         for each in names.split()
     ]
     ordered = sorted(made, key=lambda column: primary.index(column.name) if column.name in primary else len(primary))
