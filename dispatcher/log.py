@@ -23,7 +23,7 @@ from engine.ports import Clock, SystemClock
 REPEAT_SECONDS = 60.0
 REMEMBERED = 1000
 _IGNORED_KEYS = frozenset({"time", "level", "seconds", "repeated"})
-_NOISY = {"apscheduler": logging.WARNING, "uvicorn.access": logging.WARNING, "watchfiles": logging.WARNING}
+_NOISY = {"apscheduler": logging.WARNING, "uvicorn.access": logging.WARNING}
 
 
 def configure(*, level: str = "info", form: str = "", stream: TextIO | None = None, clock: Clock | None = None) -> None:
