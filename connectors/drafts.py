@@ -41,7 +41,7 @@ class CardDraft:
 class CardPatch:
     """A change: None leaves a value as it is. ``labels`` and ``blockers`` replace the whole set; ``fields`` and
     ``bot_args`` change the named keys, and a value of None takes the key away. An empty ``not_before`` removes it.
-    ``version``, when given, must be the card's present one."""
+    ``column`` moves the card in the same transaction. ``version``, when given, must be the card's present one."""
 
     title: str | None = None
     body: str | None = None
@@ -54,6 +54,7 @@ class CardPatch:
     bot_args: Mapping[str, object] | None = None
     not_before: str | None = None
     url: str | None = None
+    column: str | None = None
     version: str | None = None
 
 

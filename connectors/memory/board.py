@@ -214,14 +214,17 @@ class MemoryBoard:
                 changes["not_before"] = check_not_before(patch.not_before)
             blockers = card.blockers if patch.blockers is None else self._blockers(card_id, patch.blockers)
             changes = {name: value for name, value in changes.items() if value != getattr(card, name)}
+            if patch.column is not None:
+                self._column(patch.column)
             if blockers != card.blockers:
                 told = {"from": _ids(card.blockers), "to": _ids(blockers)}
                 self._event(_TYPE.BLOCKERS_CHANGED, card_id, mover, told)
             if changes:
                 self._event(_TYPE.CARD_UPDATED, card_id, mover, {"changed": sorted(changes)})
-            if not changes and blockers == card.blockers:
-                return card
-            return self._put(card, blockers=blockers, **changes)
+            if changes or blockers != card.blockers:
+                card = self._put(card, blockers=blockers, **changes)
+            answer = None if patch.column is None else self.move(card_id, Move(patch.column, mover))
+            return answer.card if isinstance(answer, Moved) else card
 
     def place(self, card_id: str, place: Place, mover: Mover) -> Card:
         """Change a card's position within its column."""

@@ -27,7 +27,7 @@ from connectors.base import (
 )
 from connectors.card import BoardEvent, BoardEventType, Card, Column, Comment, Mover
 from connectors.drafts import CardDraft, CardPatch
-from connectors.errors import CardDeleted, UnknownCard
+from connectors.errors import CardDeleted, Conflict, UnknownCard
 from connectors.fields import FieldSpec
 from connectors.native import cards, columns, exchange, moving, reading, talk
 from connectors.native.columns import Deletion, Follow, NewColumn, no_followers
@@ -53,10 +53,6 @@ class NativeBoard:
         """All columns in their order."""
         with self._host.database.read() as connection:
             return reading.columns_of(connection, self.name)
-
-    def find_column(self, name: str) -> Column:
-        """The column of that name, or of that earlier name. Raises ``UnknownColumn`` with the nearest one."""
-        return reading.column_named(self.columns(), name)
 
     def fields(self) -> tuple[FieldSpec, ...]:
         """The declared fields; none means that any field is taken as text."""
@@ -138,9 +134,15 @@ class NativeBoard:
             return cards.create(unit, draft, author)
 
     def update(self, card_id: str, patch: CardPatch, mover: Mover) -> Card:
-        """Change a card. Raises ``Conflict``, ``BadCard`` kinds, ``UnknownCard``."""
+        """Change a card, all of it or nothing. Raises ``Conflict``, ``BadCard`` kinds, ``UnknownCard``."""
         with change(self._host) as unit:
-            return cards.update_card(unit, card_id, patch, mover)
+            card = cards.update_card(unit, card_id, patch, mover)
+            if patch.column is None:
+                return card
+            answer = moving.move(unit, card_id, Move(patch.column, mover))
+            if isinstance(answer, Refused):
+                raise Conflict(f"Card #{card.number} was not moved: {answer.why}.", "Look at it again.")
+            return answer.card
 
     def place(self, card_id: str, place: Place, mover: Mover) -> Card:
         """Change a card's position within its column."""

@@ -95,8 +95,7 @@ def create(session: Session, /, title: str, **given: Any) -> None:
 @_content_options
 @click.pass_obj
 def update(session: Session, /, card_id: str, **given: Any) -> None:
-    """Change what the options name; ``--column`` moves the card afterwards."""
-    from connectors.base import Move
+    """Change what the options name, all of it or nothing."""
     from connectors.drafts import CardPatch
 
     board = _board(session)
@@ -114,13 +113,10 @@ def update(session: Session, /, card_id: str, **given: Any) -> None:
         bot_args=_merged(card.bot_args, pairs(given["bot_args"], "--bot-arg"), "bot-args" in clear),
         not_before="" if "not-before" in clear else given["not_before"],
         url=given["url"],
+        column=given["column"],
         version=card.version,
     )
-    if given["column"]:
-        board.find_column(given["column"])
     card = board.update(card.id, patch, mover_of(session))
-    if given["column"]:
-        card = _move(board, card, Move(given["column"], mover_of(session), version=card.version))
     _tell(session, card, f"Changed card #{card.number}.")
 
 

@@ -73,7 +73,6 @@ def show_card(behind: Behind, card_id: str, board: Board = "") -> Document:
 def patch_card(behind: Behind, card_id: str, body: PatchCard, board: Board = "", x_run: Run = "") -> Document:
     """Change what the body names; 409 when it carries a version that is not the card's."""
     native, card = _card(behind, card_id, board)
-    to = native.find_column(body.column) if body.column is not None else None
     patch = CardPatch(
         title=body.title,
         body=body.body,
@@ -86,11 +85,10 @@ def patch_card(behind: Behind, card_id: str, body: PatchCard, board: Board = "",
         bot_args=body.bot_args,
         not_before=body.not_before,
         url=body.url,
+        column=body.column,
         version=None if body.version is None else str(body.version),
     )
     card = native.update(card.id, patch, _mover(x_run))
-    if to is not None:
-        card = _moved(native, card, Move(to.name, _mover(x_run), version=card.version))
     return Document(_documents(behind, [card])[0])
 
 

@@ -275,6 +275,16 @@ def test_an_update_that_changes_nothing_writes_nothing(board: EditableBoard) -> 
     assert board.history() == before
 
 
+def test_an_update_with_a_column_moves_in_the_same_change_or_changes_nothing(board: EditableBoard) -> None:
+    card = board.create(CardDraft("one"), PERSON)
+    with pytest.raises(UnknownColumn):
+        board.update(card.id, CardPatch(title="two", column="nowhere"), PERSON)
+    assert board.get(card.id) == card
+    changed = board.update(card.id, CardPatch(title="two", column="ready", version=card.version), PERSON)
+    assert (changed.title, changed.column) == ("two", "ready")
+    assert board.update(card.id, CardPatch(column="ready"), PERSON) == changed
+
+
 def test_the_version_changes_with_any_change(board: EditableBoard) -> None:
     other = board.create(CardDraft("other"), PERSON)
     card = board.create(CardDraft("one"), PERSON)

@@ -103,6 +103,12 @@ def test_a_body_above_the_limit_is_refused_before_it_is_read(server: WebServer) 
     connection.close()
 
 
+def test_a_body_without_a_length_is_cut_off_by_the_same_limit(client: httpx.Client) -> None:
+    endless = (b" " * 65536 for _ in range(BODY_LIMIT // 65536 + 2))
+    answer = client.post("/api/cards", content=endless, headers={"Content-Type": "application/json"})
+    assert answer.status_code in {400, 413}
+
+
 def test_with_a_token_nothing_is_answered_without_it(backstage: Backstage) -> None:
     server = WebServer(Listener("127.0.0.1", 0, "s3cret"), backstage)
     server.start()
