@@ -133,7 +133,7 @@ def _texts(world: World, key: Key, record: RunRecord, alive: Mapping[str, object
 def choose(world: World, card: Card) -> Choice:
     """The card's route, and whether its bot and values are fit to start."""
     station = world.station
-    found = route(card, station.board_settings(card.board), station.find_bot)
+    found = route(card, station.board_settings(card.board), world.find_bot)
     if isinstance(found, Problem):
         return Choice(None, found)
     names = Names(

@@ -86,7 +86,7 @@ def _planned(world: World, wanted: Wanted) -> cards.Start:
 
 
 def _route(world: World, card: Card) -> Route | None:
-    found = route(card, world.station.board_settings(card.board), world.station.find_bot)
+    found = route(card, world.station.board_settings(card.board), world.find_bot)
     return None if isinstance(found, Problem) else found
 
 

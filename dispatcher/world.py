@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 from connectors.card import BoardEventType, Card, Column, Mover, MoverKind
 from dispatcher.candidate import DaemonFacts
@@ -87,11 +88,18 @@ class World:
     wrote: bool = False
     state: Mapping[str, object] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
+    bots: dict[str, Path | None] = field(default_factory=dict)
 
     def note(self, key: Key, number: int, decision: Decision) -> None:
         """Keep a decision for the report."""
         self.decided.append(Decided(key, number, decision))
         self.counts[decision.action.value] += 1
+
+    def find_bot(self, name: str) -> Path | None:
+        """Where the bot of that name lies; the catalogue is looked through once per tick and name."""
+        if name not in self.bots:
+            self.bots[name] = self.station.find_bot(name)
+        return self.bots[name]
 
     def link(self, key: Key) -> Link | None:
         """The card's link, as this tick knows it."""

@@ -1,7 +1,7 @@
 """``make bench``: every measurement, one JSON object a line.
 
-``python -m tests.benchmarks [NAME...]`` with names of ``BENCHES``; all of them without a name. Judge ratios taken in one
-run, never milliseconds across runs or machines.
+``python -m tests.benchmarks [NAME...]`` with names of ``BENCHES``; all of them without a name. Judge ratios taken in
+one run, never milliseconds across runs or machines.
 """
 
 import json
@@ -26,12 +26,14 @@ def main(names: list[str]) -> int:
     """Print the rows of the named benches; 2 for a name that is none."""
     unknown = [name for name in names if name not in BENCHES]
     if unknown:
-        print(f"no bench is called {', '.join(unknown)}; there are {', '.join(BENCHES)}", file=sys.stderr)
+        sys.stderr.write(f"no bench is called {', '.join(unknown)}; there are {', '.join(BENCHES)}\n")
         return 2
     for name in names or BENCHES:
         with tempfile.TemporaryDirectory(prefix="bench-") as folder:
             for row in BENCHES[name](Path(folder)):
-                print(json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
+                shown = {key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()}
+                sys.stdout.write(json.dumps(shown) + "\n")
+                sys.stdout.flush()
     return 0
 
 

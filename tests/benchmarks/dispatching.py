@@ -1,0 +1,87 @@
+"""What the dispatcher costs: a tick with nothing to do over many cards, and many cards worked off by eight slots."""
+
+import statistics
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from config.load import load
+from connectors.card import PERSON
+from connectors.drafts import CardDraft
+from dispatcher import log, tick
+from dispatcher.building import Kept, build
+from dispatcher.crashpoints import CrashPoints
+from dispatcher.slots import Slots
+from dispatcher.station import Memory
+from dispatcher.wiring import Wiring
+from tests.benchmarks.startup import POINTSMAN
+
+CONFIG = """
+boards: [{name: native, kind: native, bot: bots/trivial.bot}]
+tick: {interval: 100ms}
+concurrency: {max: 8}
+"""
+BOT = "tool work:\n  command: `true`\n\nworkflow trivial:\n  entry: work\n  work -> done\n"
+SPREAD = ("backlog", "review", "done", "inbox", "blocked")
+"""Where the cards of an idle board lie; one in fifty waits in ``ready`` for a blocker."""
+
+
+@contextmanager
+def home_in(folder: Path) -> Iterator[Wiring]:
+    """The wiring of a project with a trivial bot, which is made when it is not there yet."""
+    (folder / "bots").mkdir(parents=True, exist_ok=True)
+    (folder / "bots" / "trivial.bot").write_text(BOT, "utf-8")
+    (folder / "pointsman.yaml").write_text(CONFIG, "utf-8")
+    store = folder / ".pointsman"
+    wiring = Wiring(
+        load(folder / "pointsman.yaml", {}), store_dir=store, store_url=f"sqlite:///{store / 'pointsman.db'}"
+    )
+    try:
+        yield wiring
+    finally:
+        wiring.close()
+
+
+def fill(wiring: Wiring, count: int) -> None:
+    """An idle board of so many cards, made in one transaction."""
+    board = wiring.boards["native"]
+    first = board.create(CardDraft("first", column="backlog"), PERSON)
+    documents = [
+        {"id": f"bench{number}x", "title": f"card {number}", "column": SPREAD[number % len(SPREAD)]}
+        | ({"column": "ready", "blockers": [first.id]} if number % 50 == 0 else {})
+        for number in range(count - 1)
+    ]
+    board.import_cards(documents, (), PERSON)
+
+
+def measure_ticks(folder: Path) -> Iterator[dict[str, object]]:
+    """The median of twenty ticks that find nothing to do."""
+    for count in (1_000, 10_000):
+        with home_in(folder / f"tick-{count}") as wiring:
+            fill(wiring, count)
+            kept = Kept(Memory(), Slots(lambda: None), CrashPoints(), {})
+            station = build(wiring, wiring.settings, kept)
+            log.configure(level="error", form="json")
+            tick.run(station, tick.Mode())
+            spent = [tick.run(station, tick.Mode()).seconds for _ in range(21)]
+            yield {"bench": "idle_tick", "cards": count, "ms": 1000 * statistics.median(spent)}
+
+
+def measure_drain(folder: Path) -> Iterator[dict[str, object]]:
+    """Whole processes: cards that lie in ``ready``, each with a run of one trivial tool, until nothing is left."""
+    for count in (200,):
+        home = folder / f"drain-{count}"
+        with home_in(home) as wiring:
+            for number in range(count):
+                wiring.boards["native"].create(CardDraft(f"card {number}", column="ready"), PERSON)
+        began = time.perf_counter()
+        subprocess.run(
+            [POINTSMAN, "dispatch", "--until-idle", "--no-server"], cwd=home, check=True, capture_output=True
+        )
+        spent = time.perf_counter() - began
+        with home_in(home) as wiring:
+            settled = wiring.boards["native"].counts()["review"]
+        assert settled == count, f"{settled} of {count} cards were settled"
+        yield {"bench": "drain", "cards": count, "slots": 8, "seconds": spent, "cards_per_second": count / spent}
