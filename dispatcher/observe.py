@@ -54,11 +54,11 @@ def _too_many(world: World, key: Key, lost: set[Key], active: frozenset[Key]) ->
 
 def _left(world: World, card: Card, link: Link) -> bool:
     """Whether somebody else put the card out of the eligible columns, or closed it."""
+    if card.column_by is MoverKind.DISPATCHER or _own_move(card, link):
+        return False
     if card.closed:
         return True
     if card.column == link.expected_column or not link.expected_column:
-        return False
-    if card.column_by is MoverKind.DISPATCHER or _own_move(card, link):
         return False
     return card.column not in world.columns_of(card.board).eligible
 
