@@ -82,3 +82,11 @@ def test_the_page_shows_board_and_reasons_and_escapes_what_people_wrote(client: 
     for told in ("Pick-up: paused", "asks: sure?", "answer it", "Board native", "In progress", 'lang="en"'):
         assert told in answer.text
     assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+def test_a_fault_of_ours_is_one_sentence_and_the_listener_lives(client: httpx.Client, door: NotingDoor) -> None:
+    door.document = None  # type: ignore[assignment]
+    answer = client.get("/api/dispatcher")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
+    assert "NoneType" not in answer.text
+    assert client.get("/healthz").status_code == 200
