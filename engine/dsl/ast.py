@@ -113,13 +113,17 @@ Value: TypeAlias = Scalar | ListValue | MapValue | TypeValue
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """``KEY: value`` with an optional block below; ``value`` None for a bare ``KEY:``."""
+    """``KEY: value`` with an optional block below; ``value`` None for a bare ``KEY:``.
+
+    ``broken``: the value could not be read, which is reported; the property counts as given.
+    """
 
     key: str
     value: Value | None
     block: Block | None
     span: Span = field(compare=False)
     trivia: Trivia | None = field(default=None, compare=False)
+    broken: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +242,15 @@ BlockEntry: TypeAlias = Property | WithLine | EdgeLine | Declaration
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The indented lines below a header, in order; ``comments`` stand after the last of them."""
+    """The indented lines below a header, in order; ``comments`` stand after the last of them.
+
+    ``unclear``: a line of it could not be read, so that something that is missing may stand there.
+    """
 
     entries: tuple[BlockEntry, ...]
     span: Span = field(compare=False)
     comments: tuple[Comment, ...] = field(default=(), compare=False)
+    unclear: bool = field(default=False, compare=False)
 
     def properties(self) -> tuple[Property, ...]:
         """The ``KEY:`` lines only."""

@@ -58,12 +58,13 @@ class FieldDraft:
 
 @dataclass(frozen=True, slots=True)
 class SchemaDraft:
-    """A schema with its place; ``by_name`` finds a field."""
+    """A schema with its place; ``by_name`` finds a field. ``unclear``: a line of it could not be read."""
 
     name: str
     fields: tuple[FieldDraft, ...]
     by_name: Mapping[str, Field]
     span: Span
+    unclear: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,8 @@ def read_schema(declaration: Declaration, found: Diagnostics) -> SchemaDraft:
             found.add("E001", typed, found=what, expected="a field has neither `matching` nor a default")
         fields[line.key] = FieldDraft(Field(line.key, kind, members), line.span)
     by_name = {name: draft.field for name, draft in fields.items()}
-    return SchemaDraft(declaration.name, tuple(fields.values()), by_name, declaration.name_span)
+    unclear = declaration.block is not None and declaration.block.unclear
+    return SchemaDraft(declaration.name, tuple(fields.values()), by_name, declaration.name_span, unclear)
 
 
 def _typed_lines(block: Block | None, owner: str, found: Diagnostics) -> list[tuple[Property, TypeValue]]:

@@ -19,6 +19,7 @@ __all__ = ["CODES", "RESERVED", "Code", "Diagnostic", "Diagnostics", "Located", 
 
 MOST_PER_CODE_AND_FILE = 50
 LONGEST_LINE = 400
+LEXICAL = frozenset({"E001", "E002", "E003", "E004", "E005"})
 
 
 class Located(Protocol):
@@ -80,6 +81,12 @@ class Diagnostics:
         if key not in self._found:
             self._found[key] = found
             self._counts[(code, span.file)] = seen + 1
+
+    def forgive(self, file: str, first: int, last: int) -> None:
+        """Drop what the lexer found on the lines from ``first`` to ``last``: they turned out to be no source."""
+        for key in [key for key in self._found if key[1] == file and first <= key[2] <= last]:
+            if key[0] in LEXICAL:
+                del self._found[key]
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(self._found.values())

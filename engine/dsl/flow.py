@@ -131,7 +131,8 @@ class Flow:
         """Routers that make branches, with their mode."""
         found: dict[str, RouterMode] = {}
         for node in self.nodes.values():
-            if node.kind == "router":
+            item = node.section.items.get("mode")
+            if node.kind == "router" and (item is None or item.data is not None):
                 mode = RouterMode(node.section.text("mode", RouterMode.FAN_OUT_ALL))
                 if mode in BRANCHING and (mode is not RouterMode.LLM or node.section.flag("multi")):
                     found[node.name] = mode

@@ -22,10 +22,11 @@ from engine.dsl.ast import (
     TypeValue,
     WithLine,
 )
-from engine.dsl.diagnostics import Diagnostics, nearest, suggestion
+from engine.dsl.diagnostics import Diagnostics, nearest
 from engine.dsl.graph import Span
 from engine.dsl.shapes import SHAPES, Mark, Prop, Shape, Want
 
+HOMES = ("agent", "router", "human", "tool", "compute", "subbot", "fail", "workflow", "budget")
 DATA_BLOCKS = frozenset({"vars", "attachments"})
 WORDED = frozenset({ScalarKind.TEXT, ScalarKind.BOOL})
 
@@ -73,6 +74,12 @@ class Section:
     items: dict[str, Item] = field(default_factory=dict)
     edges: list[EdgeLine] = field(default_factory=list)
     mapping: MapValue | None = None
+    unclear: bool = False
+
+    def lacks(self, key: str) -> bool:
+        """Whether the property is missing or empty; one whose value is wrong is not missing as well."""
+        item = self.items.get(key)
+        return not self.unclear if item is None else item.data == ""
 
     def has(self, key: str) -> bool:
         """Whether the property was given, whatever its value."""
@@ -125,7 +132,7 @@ class Reader:
     def section(self, block: Block | None, shape_name: str, owner: Owner, span: Span) -> Section:
         """The block as a section; an absent block is an empty one that starts at ``span``."""
         shape = SHAPES[shape_name]
-        section = Section(span)
+        section = Section(span, unclear=block is not None and block.unclear)
         for entry in block.entries if block else ():
             if isinstance(entry, Property):
                 self._property(entry, shape, owner, section)
@@ -144,7 +151,9 @@ class Reader:
     def _property(self, entry: Property, shape: Shape, owner: Owner, section: Section) -> None:
         prop = shape.known.get(entry.key, shape.other)
         if prop is None:
-            hint = suggestion(entry.key, shape.known, f"remove it; {owner} does not know it")
+            if entry.broken:
+                self.found.forgive(entry.span.file, entry.span.line, entry.span.line)
+            hint = _unknown(entry.key, shape, owner)
             self.found.add("E012", entry, name=entry.key, owner=str(owner), hint=hint, node=_node(owner))
             return
         first = section.items.get(entry.key)
@@ -155,9 +164,8 @@ class Reader:
             self.found.add(shape.twice, entry, node=_node(owner), **fields)
             return
         self._note(entry, prop, owner)
-        item = _READERS[prop.want](self, entry, prop, owner)
-        if item is not None:
-            section.items[entry.key] = item
+        item = None if entry.broken else _READERS[prop.want](self, entry, prop, owner)
+        section.items[entry.key] = item or Item(None, None, entry)
 
     def _note(self, entry: Property, prop: Prop, owner: Owner) -> None:
         if prop.mark in (Mark.EXTENDED, Mark.ADVISORY):
@@ -183,6 +191,14 @@ class Reader:
         """Report a block below a property that has none."""
         if entry.block is not None:
             self.found.add("E001", entry.block, found="indentation", expected=f"`{entry.key}` takes no block")
+
+
+def _unknown(key: str, shape: Shape, owner: Owner) -> str:
+    """A hint for an unknown property: the nearest one, or whose property it is."""
+    homes = [kind for kind in HOMES if key in SHAPES[kind].known]
+    whose = f"`{key}` is a property of {', '.join(homes)}" if homes else f"remove it; {owner} does not know it"
+    close = nearest(key, shape.known)
+    return f"did you mean `{close}`?" if close else whose
 
 
 def _expected(prop: Prop) -> str:
@@ -216,11 +232,7 @@ def is_name(text: str) -> bool:
 def _text(reader: Reader, entry: Property, prop: Prop, owner: Owner) -> Item | None:
     reader.without_block(entry)
     value = entry.value
-    if (
-        isinstance(value, Scalar)
-        and value.kind in WORDED
-        and value.style is not Style.DOTTED
-    ):
+    if isinstance(value, Scalar) and value.kind in WORDED and value.style is not Style.DOTTED:
         return Item(value.text, value, entry)
     reader.bad(entry, prop, owner, _quote_it(value))
     return None

@@ -29,13 +29,13 @@ def _action(context: Context, node: NodeDraft) -> None:
     section = node.section
     action = section.text("action")
     well_formed = _ACTION.fullmatch(action) is not None
-    if not well_formed:
+    if not well_formed and section.items["action"].data is not None:
         context.found.add("C260", section.place("action"), node=node.name, found=action)
     connection = section.text("connection")
-    if not connection or "{{" in connection or "$" in connection:
+    if section.lacks("connection") or "{{" in connection or "$" in connection:
         place = section.place("connection") if section.has("connection") else node
         context.found.add("C261", place, node=node.name, name=node.name)
-    elif well_formed:
+    elif well_formed and connection:
         _connection(context, node, connection, action.split(".")[0])
     if section.has("recovery"):
         context.found.add("C262", section.items["recovery"].line, node=node.name, property="recovery")
@@ -66,7 +66,7 @@ def _params(context: Context, node: NodeDraft) -> None:
     for key, item in inner.items.items() if inner else ():
         if not key.strip():
             context.found.add("C264", item.line, node=node.name, problem="a parameter has no name")
-        elif item.scalar is None:
+        elif item.scalar is None and not item.line.broken:
             expected = "a text in quotes, a number, true or false"
             found = "a list or map" if item.line.value else "empty"
             context.found.add("E020", item.line, node=node.name, name=key, found=found, expected=expected)

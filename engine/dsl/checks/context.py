@@ -47,8 +47,9 @@ class Context:
         return not (self.draft.unclear or self.draft.incomplete) and not any(f.code in UNSETTLING for f in self.found)
 
     def schema(self, node: NodeDraft, key: str = "output") -> SchemaDraft | None:
-        """The declared schema of a node, None when it names none or an unknown one."""
-        return self.draft.schemas.get(node.section.text(key))
+        """The declared schema of a node, None when it names none, an unknown one, or one that is not clear."""
+        schema = self.draft.schemas.get(node.section.text(key))
+        return None if schema is None or schema.unclear else schema
 
     @cached_property
     def publishers(self) -> Mapping[str, list[NodeDraft]]:

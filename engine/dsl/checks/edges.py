@@ -19,7 +19,7 @@ def check_edges(context: Context) -> None:
         edges = context.draft.outgoing.get(name, [])
         mode = router_mode(node)
         if mode is None or mode is RouterMode.CONDITION:
-            if node.kind != "fail":
+            if node.kind != "fail" and not mode_unread(node):
                 _chosen(context, node, edges)
         else:
             _ROUTERS[mode](context, node, edges)
@@ -29,9 +29,15 @@ def check_edges(context: Context) -> None:
 
 def router_mode(node: NodeDraft) -> RouterMode | None:
     """The mode of a router, None for another kind."""
-    if node.kind != "router":
+    if node.kind != "router" or mode_unread(node):
         return None
     return RouterMode(node.section.text("mode", RouterMode.FAN_OUT_ALL))
+
+
+def mode_unread(node: NodeDraft) -> bool:
+    """Whether a router's mode is given and could not be read: nothing is said about its edges then."""
+    item = node.section.items.get("mode")
+    return node.kind == "router" and item is not None and item.data is None
 
 
 def _chosen(context: Context, node: NodeDraft, edges: list[EdgeDraft]) -> None:

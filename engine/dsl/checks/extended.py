@@ -68,7 +68,7 @@ def _mcp_server(context: Context, other: OtherDraft) -> None:
     if not section.has("transport") and not section.has("command") and not section.has("url"):
         problem, expected = "it has no transport", "add `transport: stdio` and `command:`, or `url:`"
         context.found.add("C025", other, name=other.name, problem=problem, expected=expected)
-    elif not section.text(wanted):
+    elif section.lacks(wanted):
         problem, expected = f"transport {transport} without `{wanted}`", f"add `{wanted}:`"
         context.found.add("C025", other, name=other.name, problem=problem, expected=expected)
     elif section.has(stray):
@@ -106,13 +106,13 @@ def band(key: str) -> tuple[float, float] | None:
 def _supervisor(context: Context, other: OtherDraft) -> None:
     section, name = other.section, other.name
     watched = section.names("watches")
-    if not watched:
+    if not watched and section.lacks("watches"):
         context.found.add("C191", other, name=name, problem="it watches nothing", expected="add `watches: [agent]`")
     for scalar in watched:
         node = context.draft.nodes.get(scalar.text)
         if node is None or node.kind not in ("agent", "judge"):
             context.found.add("C190", scalar, name=name, found=scalar.text)
-    if section.has("cooldown") and not is_duration(section.text("cooldown")):
+    if section.text("cooldown") and not is_duration(section.text("cooldown")):
         problem = f"cooldown {section.text('cooldown')} is no duration"
         context.found.add("C191", section.place("cooldown"), name=name, problem=problem, expected='write it like "5m"')
     system = section.scalar("system")
@@ -132,7 +132,7 @@ _OTHERS: Mapping[str, Callable[[Context, OtherDraft], None]] = {
 def _resources(context: Context) -> None:
     inner = context.workflow.section("resources")
     for name, item in inner.items.items() if inner else ():
-        if not _capacity(item):
+        if not item.line.broken and not _capacity(item):
             context.found.add("C194", item.line, name=name, problem="it has no capacity")
 
 
@@ -162,7 +162,7 @@ def _cursors(context: Context, node: NodeDraft) -> None:
         if cursor is None:
             hint = suggestion(name, known, f"declare `cursor {name}:`")
             context.found.add("C083", item.line, node=node.name, name=name, hint=hint)
-        elif not _picks(cursor, item):
+        elif not item.line.broken and not _picks(cursor, item):
             values = cursor.section.section("values")
             expected = f"the values are {', '.join(values.items)}" if values else "write a number within the bands"
             found = f"`{item.scalar.text}`" if item.scalar else "of this form"

@@ -112,15 +112,15 @@ def _gate(context: Context, node: NodeDraft) -> None:
 
 def _signal(context: Context, node: NodeDraft) -> None:
     section, kind = node.section, node.kind
-    if kind in ("emit", "wait") and not section.text("event"):
+    if kind in ("emit", "wait") and section.lacks("event"):
         context.found.add("C196", node, node=node.name, kind=kind, name=node.name)
-    elif kind in ("emit", "wait"):
+    elif kind in ("emit", "wait") and section.text("event"):
         _partner(context, node)
     if kind == "wait" and not section.has("timeout"):
         context.found.add("C197", node, node=node.name, name=node.name)
     if kind == "await_answers" and not section.has("timeout"):
         context.found.add("C241", node, node=node.name, name=node.name)
-    if section.has("timeout") and not is_duration(section.text("timeout")):
+    if section.text("timeout") and not is_duration(section.text("timeout")):
         found, place = f'"{section.text("timeout")}"', section.place("timeout")
         context.found.add("E020", place, node=node.name, name="timeout", found=found, expected='it like "1h"')
     if kind == "await_answers":
@@ -137,9 +137,11 @@ def _partner(context: Context, node: NodeDraft) -> None:
 
 def _asker(context: Context, node: NodeDraft) -> None:
     source = node.section.text("from")
-    if not source:
+    if node.section.lacks("from"):
         context.found.add("E013", node, node=node.name, owner=str(node), name="from")
         return
     asked = context.draft.nodes.get(source)
+    if not source:
+        return
     if asked is None or asked.kind not in ("human", "agent", "judge"):
         context.found.add("C242", node.section.place("from"), node=node.name, name=node.name, found=source)

@@ -71,8 +71,8 @@ def _capabilities(context: Context, node: NodeDraft | None) -> None:
 
 def _routed(context: Context, node: NodeDraft) -> bool:
     """Whether a model or backend is to be found for a node (C018)."""
-    given = (node.section.text("model"), node.section.text("backend"), context.workflow.text("default_backend"))
-    return any(given) or bool(context.around.default_backend)
+    places = ((node.section, "model"), (node.section, "backend"), (context.workflow, "default_backend"))
+    return not all(section.lacks(key) for section, key in places) or bool(context.around.default_backend)
 
 
 def _agent(context: Context, node: NodeDraft) -> None:
@@ -83,7 +83,7 @@ def _agent(context: Context, node: NodeDraft) -> None:
     if session in ("inherit", "fork") and section.has("await"):
         context.found.add("C009", section.place("session"), node=node.name, name=node.name, session=session)
     timeout = section.text("timeout")
-    if section.has("timeout") and not is_duration(timeout):
+    if timeout and not is_duration(timeout):
         context.found.add("C122", section.place("timeout"), node=node.name, found=timeout)
     caps = context.workflow.section("budget")
     cap, wanted = (caps.number("max_tokens") if caps else 0), section.number("max_tokens")
@@ -105,7 +105,7 @@ def _tools(context: Context, node: NodeDraft) -> None:
 def _tool(context: Context, node: NodeDraft) -> None:
     section = node.section
     given = [key for key in RECIPES if section.has(key)]
-    if len(given) != 1:
+    if len(given) != 1 and not (section.unclear and not given):
         problem = f"it has {' and '.join(f'`{key}`' for key in given)}" if given else "it has none"
         message = f"tool `{node.name}` needs exactly one of `command`, `script` and `action`: {problem}"
         place = section.items[given[1]].line if given else node
@@ -115,11 +115,15 @@ def _tool(context: Context, node: NodeDraft) -> None:
         line = section.items["language"].line
         expected = "`language` with `script` only"
         context.found.add("E020", line, node=node.name, name="language", found="here", expected=expected)
-    if section.has("timeout") and not is_duration(section.text("timeout")):
+    if section.text("timeout") and not is_duration(section.text("timeout")):
         fields = {"property": "timeout", "found": section.text("timeout"), "expected": '"20m"'}
         context.found.add("C265", section.place("timeout"), node=node.name, **fields)
     retry = section.items.get("retry")
-    if retry is not None and (not isinstance(retry.data, int) or isinstance(retry.data, bool) or retry.data < 0):
+    if (
+        retry is not None
+        and retry.data is not None
+        and (not isinstance(retry.data, int) or isinstance(retry.data, bool) or retry.data < 0)
+    ):
         fields = {"property": "retry", "found": retry.scalar.text if retry.scalar else "…", "expected": "3"}
         context.found.add("C265", retry, node=node.name, **fields)
     if section.has("permission"):
@@ -128,7 +132,7 @@ def _tool(context: Context, node: NodeDraft) -> None:
 
 def _compute(context: Context, node: NodeDraft) -> None:
     lines = node.section.section("expr")
-    if lines is None or not lines.items:
+    if node.section.lacks("expr") or (lines is not None and not lines.items):
         context.found.add("C039", node, node=node.name, name=node.name)
 
 
@@ -138,7 +142,7 @@ def _human(context: Context, node: NodeDraft) -> None:
     if section.text("interaction") == "async":
         context.found.add("C240", section.place("interaction"), node=node.name, found="async")
     if mode in LLM_MODES:
-        model = section.text("model") or section.text("interaction_model") or _routed(context, node)
+        model = not section.lacks("interaction_model") or _routed(context, node)
         if not model or not section.has("output"):
             hint = "add `model:` and `output:`"
             context.found.add("C018", node, node=node.name, kind="human", name=node.name, hint=hint)
@@ -165,7 +169,7 @@ def _fail(context: Context, node: NodeDraft) -> None:
 
 
 def _subbot(context: Context, node: NodeDraft) -> None:
-    if not node.section.text("source"):
+    if node.section.lacks("source"):
         context.found.add("C119", node, node=node.name, name=node.name)
 
 

@@ -39,7 +39,7 @@ def _entry(context: Context) -> None:
     entry = draft.workflow.section.scalar("entry")
     if entry is None:
         message = f"workflow `{draft.workflow.name}` has no entry"
-        if not draft.workflow.section.has("entry") and not draft.unclear:
+        if draft.workflow.section.lacks("entry") and not draft.unclear:
             draft.found.add("C008", draft.workflow, message=message, expected="add `entry: NODE`")
     elif entry.text not in draft.nodes and (entry.text in TERMINALS or not draft.knows(entry.text)):
         hint = suggestion(entry.text, draft.nodes, "name a node that is declared")
@@ -61,7 +61,7 @@ def _schemas(context: Context) -> None:
             hint = suggestion(scalar.text, draft.schemas, f"declare `schema {scalar.text}:`")
             draft.found.add("C002", scalar, node=node.name, name=scalar.text, hint=hint)
     for name, schema in draft.schemas.items():
-        if not schema.fields and name in used:
+        if not schema.fields and name in used and not schema.unclear:
             draft.found.add("C140", schema, name=name)
 
 

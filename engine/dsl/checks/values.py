@@ -16,7 +16,7 @@ def check_values(context: Context) -> None:
     for preset in context.draft.presets.values():
         _preset(context, preset)
     caps = context.workflow.section("budget")
-    if caps is not None and caps.has("max_duration") and not is_duration(caps.text("max_duration")):
+    if caps is not None and caps.text("max_duration") and not is_duration(caps.text("max_duration")):
         context.found.add("X006", caps.place("max_duration"), found=caps.text("max_duration"))
     _permissions(context)
     for section in (context.workflow, *(node.section for node in context.draft.nodes.values())):

@@ -90,9 +90,18 @@ class _Parser:
         after = cursor.peek(1)
         if after is not None and after.kind is Kind.NAME:
             self.source.unclear.add(after.value)
+        self._forgive_below(cursor.tokens[0].line)
         hint = suggestion(word, WORDS, "a declaration starts with a word such as tool, workflow, schema, prompt")
         self.found.add("E001", cursor.span(), found=f"`{word}`", expected="a declaration", hint=hint)
         return LineUnclear()
+
+    def _forgive_below(self, line: int) -> None:
+        """What stands below an unknown header may be no source at all, such as the text of a misspelt prompt."""
+        source, at = self.source, self.source.at
+        while at < len(source.lines) and source.lines[at].depth:
+            at += 1
+        last = source.lines[at - 1].tokens[-1].end_line if at > source.at else line
+        self.found.forgive(source.file, line + 1, last)
 
     def _top_block(self, line: Line, cursor: Cursor, trivia: Trivia | None) -> Declaration:
         cursor.at = 2

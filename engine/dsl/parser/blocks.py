@@ -9,7 +9,7 @@ from __future__ import annotations
 from engine.dsl.ast import Block, BlockEntry, Declaration, ListValue, Property, Scalar, Trivia, Value, WithLine
 from engine.dsl.diagnostics import Diagnostics, suggestion
 from engine.dsl.graph import Span
-from engine.dsl.parser.cursor import STRING_KINDS, Cursor, LineUnclear
+from engine.dsl.parser.cursor import LINE_END, STRING_KINDS, Cursor, LineUnclear
 from engine.dsl.parser.edges import edge
 from engine.dsl.parser.values import braces, item, scalar_of, value
 from engine.dsl.tokens import Kind, Line
@@ -42,6 +42,7 @@ class Lines:
         inner = lines[self.at].depth
         span = self._span(lines[self.at])
         entries: list[BlockEntry] = []
+        unclear = False
         while self.at < len(lines) and (line := lines[self.at]).depth > depth:
             if line.depth != inner:
                 self.found.add("E001", self._span(line), found="indentation", expected="return to the column above")
@@ -51,8 +52,9 @@ class Lines:
             try:
                 entries.append(self._entry(line, nodes))
             except LineUnclear:
+                unclear = True
                 self.skip_deeper(inner)
-        return Block(tuple(entries), span)
+        return Block(tuple(entries), span, unclear=unclear)
 
     def _span(self, line: Line) -> Span:
         first = line.tokens[0]
@@ -73,7 +75,7 @@ class Lines:
             if first.value == "with" and second == "{":
                 cursor.at = 1
                 found = WithLine(braces(cursor), self._span(line), trivia)
-                cursor.end("the end of the line")
+                cursor.end(LINE_END)
                 return self._closed(found, line)
             if nodes and first.value in NODE_WORDS:
                 return self.node(line, trivia)
@@ -104,13 +106,15 @@ class Lines:
         tokens, first = line.tokens, line.tokens[0]
         span = Span(self.file, first.line, first.column)
         found: Value | None = None
-        if len(tokens) == 3:
-            cursor = Cursor(line, self.file, self.found, 2)
-            found = scalar_of(tokens[2], cursor) or value(cursor)
-        elif len(tokens) > 3:
-            cursor = Cursor(line, self.file, self.found, 2)
-            found = value(cursor)
-            cursor.end("the end of the line")
+        try:
+            if len(tokens) > 2:
+                cursor = Cursor(line, self.file, self.found, 2)
+                found = (scalar_of(tokens[2], cursor) if len(tokens) == 3 else None) or value(cursor)
+                if len(tokens) > 3:
+                    cursor.end(LINE_END)
+        except LineUnclear:
+            self.skip_deeper(line.depth)
+            return Property(first.value, None, None, span, trivia, broken=True)
         lines = self.lines
         if self.at >= len(lines) or lines[self.at].depth <= line.depth:
             return Property(first.value, found, None, span, trivia)
@@ -132,7 +136,7 @@ class Lines:
                     raise cursor.unexpected("`- item`")
                 items.append(item(cursor))
                 trivia.append(trivia_of(line))
-                cursor.end("the end of the line")
+                cursor.end(LINE_END)
             except LineUnclear:
                 self.skip_deeper(inner)
         return ListValue(tuple(items), span, dashes=True, trivia=tuple(trivia))
@@ -144,7 +148,7 @@ class Lines:
         name_span = cursor.span(name)
         try:
             cursor.expect(":")
-            cursor.end("the end of the line")
+            cursor.end(LINE_END)
         except LineUnclear:
             self.unclear.add(name.value)
             raise

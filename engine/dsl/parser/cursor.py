@@ -11,6 +11,7 @@ from engine.dsl.graph import Span
 from engine.dsl.lexer import describe
 from engine.dsl.tokens import Kind, Line, Token
 
+LINE_END = "the end of the line"
 STRING_KINDS = frozenset({Kind.QUOTED, Kind.RAW, Kind.BLOCK})
 
 
@@ -95,21 +96,24 @@ class Cursor:
             return LineUnclear()
         return self.unexpected(expected)
 
-    def unexpected(self, expected: str) -> LineUnclear:
+    def unexpected(self, expected: str, hint: str = "") -> LineUnclear:
         """Report the next token (E001)."""
         token = self.tokens[self.at]
-        hint = self._word_needs_quotes(token) or f"expected here: {expected}"
+        hint = hint or self._word_needs_quotes(token, expected) or f"expected here: {expected}"
         self.found.add("E001", self.span(token), found=spelled(token), expected=expected, hint=hint)
         return LineUnclear()
 
-    def _word_needs_quotes(self, token: Token) -> str:
+    def _word_needs_quotes(self, token: Token, expected: str) -> str:
         before = self.tokens[self.at - 1] if self.at else None
         if token.kind is Kind.BAD and token.value in "“”‘’":
             return 'use straight quotes: "…"'
         if token.value == "=" and self.sees(">", 1):
             return "write the arrow as `->`"
-        if before is None or before.end != token.column:
+        if before is None:
             return ""
+        if before.end != token.column:
+            several = expected == LINE_END and before.kind is Kind.NAME and self.at > 2
+            return "a text of several words needs quotes or backticks" if several else ""
         if before.kind not in (Kind.NAME, Kind.INT, Kind.FLOAT) and before.value not in ("-", ".", "/"):
             return ""
         if token.value in ("-", ".", "/") or token.kind in (Kind.NAME, Kind.INT, Kind.FLOAT):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.dsl.ast import EdgeLine, ForeachClause, LoopClause, NodeRef, Scalar, Trivia, When
+from engine.dsl.diagnostics import nearest
 from engine.dsl.graph import Span
 from engine.dsl.parser.cursor import STRING_KINDS, Cursor
 from engine.dsl.parser.values import braces, scalar_of
@@ -42,7 +43,9 @@ def _clauses(cursor: Cursor) -> dict[str, Any]:
             cursor.at = len(cursor.tokens)
             break
         if token.kind is not Kind.NAME or token.value not in _CLAUSES:
-            raise cursor.unexpected("`->`, `when`, `else`, `as`, `with` or the end of the line")
+            close = nearest(token.value, _CLAUSES) if token.kind is Kind.NAME else ""
+            hint = f"did you mean `{close}`?" if close else ""
+            raise cursor.unexpected("`->`, `when`, `else`, `as`, `with` or the end of the line", hint)
         cursor.at += 1
         key, value = _clause(token.value, cursor, cursor.span(token))
         if key in found:

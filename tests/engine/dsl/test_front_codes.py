@@ -99,3 +99,47 @@ def test_a_finding_is_rendered_with_a_caret_below_its_place() -> None:
         "   |      ^",
         "   = declare it",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (f"tool a:\n  command: echo a\n{FLOW}", ["E001"]),
+        (f"tool a:\n  command: 5\n{FLOW}", ["E020"]),
+        (f"agent a:\n  backend: claude-code\n{FLOW}", ["E001"]),
+        (f"agent a:\n  backend: [x]\n{FLOW}", ["E020"]),
+        (f"{TOOL}  comand: echo a\n{FLOW}", ["E012"]),
+        (f"subbot a:\n  source: child.bot\n{FLOW}", ["E020"]),
+        (f"{TOOL}workflow w:\n  entry: 5\n  a -> done\n", ["E020"]),
+        (f"{TOOL}promt p:\n  It's \"half open and `so is this\n  colour: x\n{FLOW.replace('`', '')}", ["E001"]),
+        (
+            f"router a:\n  mode: sideways\n{TOOL.replace('a:', 'b:')}{FLOW}".replace("a -> done", "a -> b -> done"),
+            ["E020"],
+        ),
+        (f"tol a:\n  command: `x`\n  output: y\n{FLOW}", ["E001"]),
+        (f"{TOOL}  output: s\nschema s:\n  ok bool\nworkflow w:\n  entry: a\n  a -> done when ok\n", ["E001"]),
+        (f"tool a:\n  command `x`\n{FLOW}", ["E001"]),
+    ],
+)
+def test_one_mistake_draws_one_finding(text: str, wanted: list[str]) -> None:
+    """language.md 14: no cascades"""
+    found = load_text(text).diagnostics
+    assert [one.code for one in found] == wanted, found
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (f"{TOOL}  model: x\n{FLOW}", "`model` is a property of agent, router, human"),
+        (f"tool a:\n  command: echo a\n{FLOW}", "a text of several words needs quotes or backticks"),
+        (f"{TOOL}workflow w:\n  entry: a\n  a -> done wehn ok\n", "did you mean `when`?"),
+        (f"{TOOL}workflow w:\n  entry: b\n  a -> done\n", "known here: a"),
+        (f"tol a:\n  command: `x`\n{FLOW}", "did you mean `tool`?"),
+        (f"router a:\n  mode: fanout_all\n  multi: true\n{FLOW}", "did you mean `fan_out_all`?"),
+        (f"{TOOL}  output: greting\nschema greeting:\n  x: int\n{FLOW}", "did you mean `greeting`?"),
+        (f"tool a:\n  command: `echo {{{{vars.naem}}}}`\nvars:\n  name: int = 1\n{FLOW}", "did you mean `name`?"),
+    ],
+)
+def test_hints_name_what_was_meant(text: str, hint: str) -> None:
+    """language.md 14"""
+    assert any(hint in one.hint for one in load_text(text).diagnostics), load_text(text).diagnostics
