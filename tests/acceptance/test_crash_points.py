@@ -1,0 +1,72 @@
+"""kill -9 right behind every point of starting and settling a card: one run, one execution, the card is settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.kit.daemons import Site
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+BOT = """vars:
+  title: string = ""
+
+tool work:
+  command: `echo {{vars.title}} >> FOLDER/trace`
+
+workflow work:
+  entry: work
+  work -> done
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path, BOT.replace("FOLDER", str(tmp_path)))
+    yield made
+    made.close()
+
+
+def settled(site: Site) -> bool:
+    card = site.card()
+    return bool(card["column"] == "review" and card["last_run_status"] == "finished" and card["claim"] is None)
+
+
+@pytest.mark.parametrize("point", ["S0", "S1", "S2", "S4", "S5", "S6", "S7", "S8", "S9", "S10"])
+def test_a_start_that_died_leaves_one_run_and_one_execution(site: Site, point: str) -> None:
+    """D048 to D050, D052, D053, D056 to D058."""
+    site.run("card", "create", "--title", "x", "--column", "ready")
+    assert site.once(crash_at=point) == -9
+    site.until(lambda: settled(site), site.once)
+    assert site.trace() == ["x"]
+    runs = site.read("inspect")["runs"]
+    assert [run["status"] for run in runs] == ["finished"]
+    assert site.once() == 0
+    assert site.trace() == ["x"]
+
+
+@pytest.mark.parametrize("point", ["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9"])
+def test_a_settling_that_died_is_finished_once(site: Site, point: str) -> None:
+    """D061, D063, D065, D070."""
+    site.run("card", "create", "--title", "x", "--column", "ready")
+    assert site.once(crash_at=point) == -9
+    site.until(lambda: settled(site), site.once)
+    moves = [event for event in site.read("card", "history", "1")["events"] if event["type"] == "card_moved"]
+    assert [(move["data"]["from"], move["data"]["to"]) for move in moves] == [
+        ("ready", "in_progress"),
+        ("in_progress", "review"),
+    ]
+    assert site.trace() == ["x"]
+
+
+def test_an_attempt_that_never_reached_a_run_is_counted_until_it_gives_up(site: Site) -> None:
+    """D060."""
+    site.run("card", "create", "--title", "x", "--column", "ready")
+    codes = [site.once(crash_at="S5") for _ in range(3)]
+    assert codes == [-9, -9, -9]
+    site.until(lambda: site.card()["column"] == "blocked", site.once)
+    assert site.once() == 0
+    assert site.trace() == []
+    assert site.read("inspect")["runs"] == []
