@@ -7,7 +7,7 @@ the same choice (engine.md 3.5). Implements engine.md 4.4 and 9.1 and language.m
 from __future__ import annotations
 
 from engine.dsl.expressions import EvaluationError, evaluate
-from engine.dsl.graph import DONE, FAIL, TERMINALS, Edge, FailNode, RouterMode, RouterNode
+from engine.dsl.graph import DONE, FAIL, TERMINALS, Edge, FailNode, Graph, RouterMode, RouterNode
 from engine.dsl.textform import truthy
 from engine.events import EventType
 from engine.failures import FailureCode
@@ -138,7 +138,7 @@ def reach_fail(line: Line, node: FailNode) -> Ending:
     code = str(outcome.code)
     if not outcome.resumable:
         return failed(node.name, code, outcome.message)
-    guard, why = guard_of(line, node.name)
+    guard, why = guard_of(line.attempt.graph, line.state.incoming.get(node.name, ()), node.name)
     if guard:
         return failed_resumable(guard, code, outcome.message)
     text = f"fail node {node.name} is resumable, but {why}: the run has failed for good"
@@ -146,15 +146,18 @@ def reach_fail(line: Line, node: FailNode) -> Ending:
     return failed(node.name, code, outcome.message)
 
 
-def guard_of(line: Line, node: str) -> tuple[str, str]:
-    """The node whose edge led into a fail node, or an empty name and why there is none to anchor on."""
-    graph = line.attempt.graph
-    taken = line.state.incoming.get(node, ())
+def guard_of(graph: Graph, taken: tuple[int, ...], node: str) -> tuple[str, str]:
+    """The node whose edge led into a fail node, or an empty name and why there is none to anchor on. Pure.
+
+    ``taken`` are the indexes of the edges on record for the present visit.
+    """
     sources = [edge.source for edge in graph.incoming.get(node, ()) if edge.index in taken]
     if not taken:
         return "", "no edge led into it"
-    if len(sources) != 1:
-        return "", f"{len(taken)} edges led into it" if len(taken) > 1 else "its guard is unknown"
+    if len(taken) > 1:
+        return "", f"{len(taken)} edges led into it"
+    if not sources:
+        return "", "its guard is unknown"
     if sources[0] in TERMINALS or isinstance(graph.nodes.get(sources[0]), FailNode):
         return "", f"its guard {sources[0]} is terminal itself"
     return sources[0], ""
