@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Protocol
 
 from engine.dsl.codes import CODES, RESERVED, Code, Severity
@@ -122,6 +121,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
         return folded[wanted]
     if len(candidates) > 2000 or len(word) > 100:
         return ""
+    from difflib import get_close_matches
+
     close = get_close_matches(wanted, list(folded), n=1, cutoff=0.6)
     return folded[close[0]] if close else ""
 

@@ -24,11 +24,10 @@ from engine.dsl.flow import Flow
 from engine.dsl.graph import Graph, SourceFile
 from engine.dsl.includes import Includes
 from engine.dsl.marks import LaunchFacts, errors_at_launch, note_features
-from engine.dsl.pack import SUFFIX, default_cache, unpack
 from engine.dsl.subbots import check_children
 from engine.dsl.surroundings import Around, Surroundings
 from engine.dsl.texts import parse_texts
-from engine.dsl.unit import Unit, main_file, read_unit, unit_of_text
+from engine.dsl.unit import PACKED, Unit, main_file, read_unit, unit_of_text
 from engine.errors import EngineError
 
 __all__ = ["Loaded", "launch_errors", "load", "load_text", "read_draft"]
@@ -80,7 +79,11 @@ def load_text(text: str, *, label: str = "<text>", around: Surroundings | None =
 
 def opened(path: Path, cache: Path | None) -> Path:
     """``path``, or the folder that a packed bundle is unpacked to. Raises ``SourceMissing`` and ``SourceInvalid``."""
-    return unpack(path, cache or default_cache()) if path.suffix == SUFFIX and not path.is_dir() else path
+    if path.suffix != PACKED or path.is_dir():
+        return path
+    from engine.dsl.unpack import default_cache, unpack
+
+    return unpack(path, cache or default_cache())
 
 
 def read_draft(path: Path) -> Draft:

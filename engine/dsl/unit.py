@@ -19,6 +19,7 @@ from engine.errors import SourceMissing
 EXTENSIONS = (".bot", ".iter")
 MAIN = "main.bot"
 LIB = "lib"
+PACKED = ".botz"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from engine.dsl.load import load
-from engine.dsl.pack import content_id, pack, read_folder, read_pack, unpack
+from engine.dsl.pack import content_id, pack, read_folder
+from engine.dsl.unpack import read_pack, unpack
 from engine.errors import SourceInvalid, SourceMissing
 
 FILES = {
