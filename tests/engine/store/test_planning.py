@@ -17,7 +17,7 @@ AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
 EARLIER = AT - timedelta(hours=1)
 S = RunStatus
 NOW = StatusColumns(S.RUNNING, "", "", "", "", 3, None, None, None, False)
-STEPS = [(came, to) for came, allowed in TRANSITIONS.items() for to in allowed]
+STEPS = [(came, to) for came, allowed in TRANSITIONS.items() for to in sorted(allowed)]
 
 
 def change(to: RunStatus, **values: object) -> Transition:
