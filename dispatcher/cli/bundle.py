@@ -80,7 +80,8 @@ def pack(session: Session, folder: Path, output: Path | None) -> None:
 def inspect(session: Session, file: Path) -> None:
     """Print the content id, the manifest's name and version, and the files."""
     from engine.dsl.front_matter import NotYaml, read_map
-    from engine.dsl.pack import content_id, read_folder, read_pack
+    from engine.dsl.pack import content_id, read_folder
+    from engine.dsl.unpack import read_pack
 
     path = session.folder / file
     files = read_folder(path) if path.is_dir() else read_pack(path)
