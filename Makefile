@@ -1,5 +1,6 @@
 # `make check` is the one gate. Every target sets up what it needs.
-PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+WANTED := 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
@@ -9,11 +10,12 @@ REPOSITORY ?=
 .PHONY: help setup check format lint types floors test bench docs rows lock demo
 
 help: ## what can be made
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 12
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.ready ## a virtual environment with everything in it
 
 $(VENV)/.ready: pyproject.toml requirements.lock
+	@$(PYTHON) -c $(WANTED)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
