@@ -13,7 +13,7 @@ from pathlib import Path
 from dispatcher.candidate import Problem
 from engine.dsl.load import Loaded, load
 from engine.dsl.surroundings import Surroundings
-from engine.errors import SourceMissing
+from engine.errors import SourceInvalid, SourceMissing
 from engine.ports import Clock
 
 Look = tuple[tuple[str, int, int], ...]
@@ -51,16 +51,9 @@ class Bots:
         return self._checks[key]
 
     def _load(self, path: Path) -> Loaded | None:
-        around = self._around
         try:
-            return load(
-                path,
-                catalogue=around.catalogue,
-                connections=around.connections,
-                backends=around.backends,
-                default_backend=around.default_backend,
-            )
-        except SourceMissing:
+            return load(path, self._around)
+        except (SourceMissing, SourceInvalid):
             return None
 
     def _look(self, path: Path) -> Look:

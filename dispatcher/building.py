@@ -21,7 +21,6 @@ from dispatcher.hooks import run_hook
 from dispatcher.slots import Slots
 from dispatcher.station import Memory, Station
 from dispatcher.workspaces import Workspaces
-from engine.dsl.surroundings import Surroundings
 from engine.process import clean_environment
 from engine.store.owners import owner_here
 
@@ -45,7 +44,7 @@ def build(wiring: Wiring, settings: Settings, kept: Kept) -> Station:
     visible = clean_environment(kept.environment, settings.secret_names)
     outputs = wiring.store_dir / "output"
     clock = wiring.clock
-    bots = Bots(clock, Surroundings(connections=wiring.connection_kinds(), backends=frozenset()))
+    bots = Bots(clock, wiring.around)
 
     def find(name: str) -> Path | None:
         return find_bot(name, paths, folder)

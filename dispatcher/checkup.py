@@ -207,8 +207,13 @@ def check_bots(patient: Patient) -> Iterator[Finding]:
 
 def _compiled(name: str, path: Path) -> Finding:
     from engine.dsl.load import load
+    from engine.errors import BadInput
 
-    errors = [found for found in load(path).diagnostics if found.is_error]
+    try:
+        found = load(path)
+    except BadInput as problem:
+        return _fail("bots", f"{name}: {problem.message}", problem.hint)
+    errors = found.errors
     if errors:
         first = errors[0]
         text = f"{name}: {first.file}:{first.line}: {first.code} {first.message}"

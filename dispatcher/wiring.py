@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectors.registry import connector_class
+from dispatcher import __version__
 from engine.ports import Clock, IdMaker, RandomIds, SystemClock
 
 if TYPE_CHECKING:
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
     from connectors.base import Board
     from dispatcher.ledger import Ledger
     from engine.api import Engine
+    from engine.dsl.surroundings import Surroundings
     from engine.store.database import Database
     from engine.store.store import Store
+
+
+BUNDLE_CACHE = "cache"
+"""Folder of the store directory where packed bundles are unpacked."""
 
 
 class Wiring:
@@ -53,7 +59,6 @@ class Wiring:
         """The durable engine over the store, with the plain values that it needs (engine.md 18)."""
         from config.environment import process_environment
         from engine.api import Engine, EngineSettings
-        from engine.dsl.surroundings import Surroundings
 
         given, variables = self.settings, self.settings.origin.variables
         daily = variables.max_cost_per_day_usd
@@ -67,9 +72,17 @@ class Wiring:
             branch_cancel_grace=variables.branch_cancel_grace,
             environment=process_environment(),
             secret_names=given.origin.secret_names,
-            around=Surroundings(connections=self.connection_kinds(), backends=frozenset()),
+            around=self.around,
         )
         return Engine(self.store, settings, self.clock, self.ids, instance=self.instance)
+
+    @cached_property
+    def around(self) -> Surroundings:
+        """What the compiler is told: connections, this version, where packed bundles are unpacked."""
+        from engine.dsl.surroundings import Surroundings
+
+        cache = self.store_dir / BUNDLE_CACHE
+        return Surroundings(None, self.connection_kinds(), frozenset(), version=__version__, cache=cache)
 
     def connection_kinds(self) -> Mapping[str, str]:
         """The kind of each connection by name; each board is one too (interface.md 7)."""

@@ -36,6 +36,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         "validate": Verb("dispatcher.cli.validate", "check workflow files and list every finding", _W, "NOTHING"),
         "diagram": Verb("dispatcher.cli.diagram", "draw a workflow as Mermaid text", _W, "NOTHING"),
         "bundle": Verb("dispatcher.cli.bundle", "make, pack and look into bundles", _W, "NOTHING"),
+        "bots": Verb("dispatcher.cli.bots", "list the bots of the catalogue", _W, "NOTHING"),
         "fmt": Verb("dispatcher.cli.fmt", "write workflow files in the usual form", _W, "NOTHING"),
         "completion": Verb("dispatcher.cli.completion", "print a completion script for a shell", _W, "NOTHING"),
         "run": Verb("dispatcher.cli.run", "launch a workflow and execute it until it stops", _R),

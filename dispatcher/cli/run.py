@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dispatcher.cli.run_options import ask_of, execution_options, json_object, pairs
+from dispatcher.cli.run_options import ask_of, execution_options, json_object, pairs, refused_recipe
 from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from engine.run import RunRecord
 
 
-@click.command(help="Launch the workflow FILE (.bot, .iter, a bundle folder) and execute it until it stops.")
+@click.command(help="Launch the workflow FILE (.bot, .iter, a bundle folder, a .botz) and execute it until it stops.")
 @click.argument("file", metavar="FILE")
 @click.option("--var", "variables", multiple=True, metavar="K=V", help="a launch value, taken as it is")
 @click.option("--vars-file", type=click.Path(path_type=Path), metavar="F", help="launch values in a JSON file")
 @click.option("--preset", default="", metavar="NAME", help="a named set of values")
+@click.option("--recipe", type=click.Path(path_type=Path), metavar="F", help="a launch configuration; not run yet")
 @click.option("--run-id", metavar="ID", help="the id of the run; made up when not given")
 @click.option("--name", default="", metavar="TEXT", help="a friendly name")
 @click.option("--workspace", type=click.Path(path_type=Path), metavar="DIR", help="where nodes work; default: here")
@@ -31,6 +32,8 @@ def command(session: Session, /, **given: Any) -> int:
     from dispatcher.cli.execution import Wishes, execute
     from engine.api import LaunchRequest
 
+    if given["recipe"]:
+        raise refused_recipe(session.folder / given["recipe"])
     typed = json_object(given["vars_file"], "vars file", "invalid_vars") if given["vars_file"] else {}
     ask = ask_of(given)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dispatcher import __version__
 from dispatcher.cli.session import Session
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def command(session: Session, files: tuple[Path, ...], strict: bool) -> int:
     from engine.dsl.load import load
 
     connections = connections_of(session)
-    loaded = [load(session.folder / path, connections=connections) for path in files]
+    loaded = [load(session.folder / path, connections=connections, version=__version__) for path in files]
     found = [each for one in loaded for each in one.diagnostics]
     bad = [each for each in found if each.is_error or strict]
     if session.json:

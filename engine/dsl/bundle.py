@@ -5,7 +5,7 @@ Called by ``load``. Packed bundles are ``pack``. Prompts and presets are read on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,10 @@ from engine.dsl.digest import Part, Tag
 from engine.dsl.front_matter import FrontMatter, split
 from engine.dsl.graph import Span
 from engine.dsl.manifest import Manifest, Skill, read_manifest, read_skills
+from engine.dsl.recipes import Recipe, read_recipe
 from engine.dsl.source import decode
 
-PROMPTS, PRESETS, SKILLS, MANIFEST = "prompts", "presets", "skills", "manifest.yaml"
+PROMPTS, PRESETS, SKILLS, RECIPES, MANIFEST = "prompts", "presets", "skills", "recipes", "manifest.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Bundle:
     parts: tuple[Part, ...]
     manifest: Manifest
     skill_files: tuple[Skill, ...]
+    recipes: tuple[Recipe, ...] = ()
 
     @property
     def skills(self) -> Mapping[str, Skill]:
@@ -68,7 +70,16 @@ def read_bundle(folder: Path, found: Diagnostics) -> Bundle:
         preset = _preset(path, split(decode(data, str(path), found)), found)
         presets[preset.name] = preset
     manifest = read_manifest(folder / MANIFEST, found)
-    return Bundle(folder, prompts, presets, tuple(parts), manifest, tuple(read_skills(folder / SKILLS)))
+    skills, recipes = tuple(read_skills(folder / SKILLS)), tuple(_recipes(folder / RECIPES, found))
+    return Bundle(folder, prompts, presets, tuple(parts), manifest, skills, recipes)
+
+
+def _recipes(folder: Path, found: Diagnostics) -> Iterator[Recipe]:
+    for path in sorted(folder.glob("*.json")):
+        try:
+            yield read_recipe(path)
+        except OSError as problem:
+            found.add("C222", Span(str(path), 1, 1), problem=f"{path}: {problem.strerror}")
 
 
 def _markdown(folder: Path, found: Diagnostics) -> list[tuple[Path, bytes]]:

@@ -57,16 +57,16 @@ class Loaded:
         return tuple(found for found in self.diagnostics if found.is_error)
 
 
-def load(path: Path | str, **around: Unpack[Around]) -> Loaded:
-    """Read, check and compile the workflow at ``path``: a ``.bot`` or ``.iter`` file, or a bundle folder.
+def load(path: Path | str, around: Surroundings | None = None, **fields: Unpack[Around]) -> Loaded:
+    """Read, check and compile the workflow at ``path``: ``.bot``, ``.iter``, a bundle folder, or a packed bundle.
 
-    The keywords are the fields of ``Surroundings``: ``catalogue`` gives operations by name, ``connections`` the kind of
-    each connection by name; what is None is not checked. ``backends`` are installed, ``default_backend`` is the
-    configured one, ``version`` that of this program, ``cache`` where packed bundles are unpacked. Raises
+    ``fields`` are the fields of ``Surroundings`` where no ``around`` is given: ``catalogue`` gives operations by name,
+    ``connections`` the kind of each connection by name; what is None is not checked. ``backends`` are installed,
+    ``default_backend`` is the configured one, ``version`` that of this program, ``cache`` where packs go. Raises
     ``SourceMissing`` when the main file cannot be opened, ``SourceInvalid`` for a pack that cannot be read.
     """
     with _without_collector():
-        return _Loader(Surroundings(**around)).load(Path(path), ())
+        return _Loader(around or Surroundings(**fields)).load(Path(path), ())
 
 
 def load_text(text: str, *, label: str = "<text>", around: Surroundings | None = None) -> Loaded:

@@ -29,14 +29,7 @@ class Program:
 
 def load_program(host: Host, file: Path) -> Program:
     """Load a workflow for execution. Raises SourceMissing, SourceInvalid with the first error."""
-    around = host.settings.around
-    loaded = load(
-        file,
-        catalogue=around.catalogue,
-        connections=around.connections,
-        backends=around.backends,
-        default_backend=around.default_backend,
-    )
+    loaded = load(file, host.settings.around)
     _refuse_errors(loaded, file)
     graph = loaded.graph
     assert graph is not None

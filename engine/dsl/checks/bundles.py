@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from engine.dsl.bundle import Bundle
 from engine.dsl.checks.context import Context
 from engine.dsl.diagnostics import suggestion
+from engine.dsl.graph import Span
 from engine.dsl.manifest import KNOWN, as_map
 
 SHORTEST_DESCRIPTION = 20
@@ -23,6 +24,7 @@ def check_bundles(context: Context) -> None:
         return
     _manifest(context, bundle)
     _skills(context, bundle)
+    _recipes(context, bundle)
 
 
 def _profiles(context: Context) -> None:
@@ -106,3 +108,13 @@ def _skills(context: Context, bundle: Bundle) -> None:
             context.found.add("C234", skill.place, name=skill.name)
         elif skill.name:
             seen[skill.name] = skill.file
+
+
+def _recipes(context: Context, bundle: Bundle) -> None:
+    """A recipe is kept for later; none is reached by a run that was not launched with it (language.md 13)."""
+    for recipe in bundle.recipes:
+        place = Span(str(recipe.file), 1, 1)
+        context.found.add("X001", place, feature=f"recipe `{recipe.name}`")
+        for flaw in recipe.flaws:
+            what = f"{recipe.file.name}{': ' if flaw.key else ''}{flaw.key}"
+            context.found.add("E020", place, name=what, found=flaw.found, expected=flaw.expected)
