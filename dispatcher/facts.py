@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from connectors.card import Card, MoverKind
@@ -180,7 +180,6 @@ def candidate(world: World, card: Card, board: BoardFacts, *, released: bool = F
     """Everything that decides about one card."""
     key = (card.board, card.id)
     run = run_facts(world, card)
-    choice = choose(world, card) if starts_something(run) else Choice(None, None)
     pending = world.snapshot.pending.get(key)
     stamp = world.snapshot.give_ups.get(key)
     return Candidate(
@@ -195,9 +194,20 @@ def candidate(world: World, card: Card, board: BoardFacts, *, released: bool = F
         gave_up={"n": stamp.attempts, "code": stamp.code, "error": stamp.error} if stamp else None,
         retry=_retry(world, key),
         blockers=blockers(world, card),
+        caps=_caps(world, card, None),
+    )
+
+
+def with_bot(world: World, found: Candidate) -> Candidate:
+    """The candidate with what its bot says: asked last, and only of a card that nothing else holds (or ``explain``)."""
+    if not starts_something(found.run):
+        return found
+    choice = choose(world, found.card)
+    return replace(
+        found,
         routing=choice.problem if choice.route is None else None,
         bot=choice.problem if choice.route is not None else None,
-        caps=_caps(world, card, choice.route),
+        caps=_caps(world, found.card, choice.route),
     )
 
 

@@ -14,12 +14,14 @@ from dispatcher.candidate import BoardFacts, Candidate
 from dispatcher.ledger.records import Key
 from dispatcher.policy import Action, Decision
 from dispatcher.reading import WAITING_DEPS, with_slots
-from dispatcher.reasons import Reason
+from dispatcher.reasons import REASONS, Reason
 from dispatcher.starting import Wanted, start
 from dispatcher.world import World
 
 _log = log.get(__name__)
 _STARTS = frozenset({Action.FRESH, Action.RESUME})
+_AFTER_BOT = frozenset(reason for reason in Reason if REASONS[reason].order > REASONS[Reason.BOT_UNKNOWN].order)
+"""Reasons behind the bot's own gates: where one of them holds, the bot is asked as well."""
 
 
 def unblock(world: World) -> None:
@@ -55,6 +57,9 @@ def pick(world: World, card: Card, board: BoardFacts) -> None:
     world.daemon = with_slots(world)
     candidate = facts.candidate(world, card, board, released=_released(world, key))
     decision = gates.quick(candidate, world.now)
+    if decision.action is Action.FRESH or decision.reason in _AFTER_BOT:
+        candidate = facts.with_bot(world, candidate)
+        decision = gates.quick(candidate, world.now)
     if world.station.slots.has(key):
         _executing(world, card, decision)
     elif decision.action in _STARTS:
@@ -116,4 +121,4 @@ def explained(world: World, card: Card, board: BoardFacts) -> gates.Judgement:
     key = (card.board, card.id)
     world.daemon = with_slots(world)
     candidate = facts.candidate(world, card, board, released=_released(world, key))
-    return gates.judge(candidate, world.now)
+    return gates.judge(facts.with_bot(world, candidate), world.now)

@@ -6,11 +6,12 @@ board that says by its revision that nothing changed is not read again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar, cast
 
-from connectors.base import Board, Listing
+from connectors.base import Board, Listing, Lookup
 from connectors.card import Card
 from connectors.errors import ConnectorError
 from dispatcher import log
@@ -19,6 +20,7 @@ from dispatcher.ledger.records import Key
 from dispatcher.world import BoardRead, World
 from engine.errors import StoreError
 
+T = TypeVar("T")
 _log = log.get(__name__)
 WAITING_DEPS = "waiting_deps"
 """The column whose cards wait for their blockers (dispatcher.md 19)."""
@@ -30,7 +32,7 @@ def begin(world: World) -> None:
     world.snapshot = station.ledger.snapshot()
     world.links.update(world.snapshot.links)
     for name, board in station.boards.items():
-        world.reads[name] = _columns(board)
+        world.reads[name] = _columns(world, board)
     desired = world.snapshot.desired
     limit = station.settings.limits.max_cost_per_day_usd
     today = world.now.date()
@@ -52,9 +54,9 @@ def _instant(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _columns(board: Board) -> BoardRead:
+def _columns(world: World, board: Board) -> BoardRead:
     try:
-        return BoardRead(board.name, board.columns())
+        return BoardRead(board.name, _remembered(world, board, frozenset(), board.columns))
     except (ConnectorError, StoreError) as error:
         return BoardRead(board.name, error=error.message)
 
@@ -93,7 +95,12 @@ def _read_board(world: World, board: Board, seen: BoardRead) -> None:
     limits = frozenset(world.station.settings.concurrency.wip)
     counting = getattr(board, "counts", None)
     try:
-        listing = _listing(world, board, wanted if counting else wanted | limits)
+        asked = frozenset(wanted if counting else wanted | limits)
+
+        def list_cards() -> Listing:
+            return board.list_cards(asked)
+
+        listing = _remembered(world, board, asked, list_cards)
         counts = counting() if counting and limits else _counted(listing.cards)
     except (ConnectorError, StoreError) as error:
         seen.error = error.message
@@ -113,18 +120,18 @@ def _read_board(world: World, board: Board, seen: BoardRead) -> None:
             _log.warning("board.card_unread", board=board.name, card_id=broken.id, error=broken.why)
 
 
-def _listing(world: World, board: Board, wanted: Collection[str]) -> Listing:
-    """The listing, from memory when the board's revision did not change since."""
+def _remembered(world: World, board: Board, what: frozenset[str], ask: Callable[[], T]) -> T:
+    """The answer of ``ask``, from memory when the board's revision did not change since it was asked for the same."""
     revision = getattr(board, "revision", None)
     if revision is None:
-        return board.list_cards(wanted)
-    now = (revision(), frozenset(wanted))
-    known = world.station.memory.listings.get(board.name)
-    if known is not None and known[0] == now:
-        return known[1]
-    listing = board.list_cards(wanted)
-    world.station.memory.listings[board.name] = (now, listing)
-    return listing
+        return ask()
+    memory, slot = world.station.memory.answers, (board.name, ask.__name__)
+    now = (revision(), what)
+    known = memory.get(slot)
+    if known is None or known[0] != now:
+        known = (now, ask())
+        memory[slot] = known
+    return cast(T, known[1])
 
 
 def _counted(cards: Collection[Card]) -> Mapping[str, int]:
@@ -143,7 +150,7 @@ def _read_by_id(world: World, keys: Collection[Key]) -> None:
             by_board.setdefault(board, []).append(card_id)
     for name, ids in by_board.items():
         try:
-            lookup = world.station.boards[name].get_many(ids)
+            lookup = _look_up(world, world.station.boards[name], ids)
         except (ConnectorError, StoreError) as error:
             _log.warning("board.read_failed", board=name, error=error.message)
             continue
@@ -151,6 +158,14 @@ def _read_by_id(world: World, keys: Collection[Key]) -> None:
         world.gone.update({(name, card_id): absent.kind.value for card_id, absent in lookup.gone.items()})
 
 
+def _look_up(world: World, board: Board, ids: Collection[str]) -> Lookup:
+    def get_many() -> Lookup:
+        return board.get_many(ids)
+
+    return _remembered(world, board, frozenset(ids), get_many)
+
+
 def with_slots(world: World) -> DaemonFacts:
     """The daemon's facts with the slots as they are used now."""
-    return replace(world.daemon, executing=len(world.station.slots.executing()))
+    executing = len(world.station.slots.executing())
+    return world.daemon if executing == world.daemon.executing else replace(world.daemon, executing=executing)

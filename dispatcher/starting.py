@@ -102,7 +102,7 @@ def _second_look(world: World, wanted: Wanted) -> Card | Decision:
     world.cards[wanted.key] = answer
     if answer.version == wanted.card.version:
         return answer
-    fresh = facts.candidate(world, answer, wanted.board, released=wanted.candidate.released)
+    fresh = facts.with_bot(world, facts.candidate(world, answer, wanted.board, released=wanted.candidate.released))
     decision = gates.quick(fresh, world.now)
     return decision if decision.action is not wanted.decision.action else answer
 

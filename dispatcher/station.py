@@ -13,7 +13,7 @@ from typing import Protocol
 
 from config.boards import BoardSettings
 from config.settings import HookSettings, Settings
-from connectors.base import Board, Listing
+from connectors.base import Board
 from connectors.card import Card
 from dispatcher.candidate import Problem
 from dispatcher.crashpoints import CrashPoints
@@ -136,7 +136,7 @@ class Memory:
     last_complete: dict[str, datetime] = field(default_factory=dict)
     claimed_at: dict[tuple[str, int], float] = field(default_factory=dict)
     stopping_since: str = ""
-    listings: dict[str, tuple[object, Listing]] = field(default_factory=dict)
+    answers: dict[tuple[str, str], tuple[object, object]] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
     disappeared: dict[str, frozenset[Key]] = field(default_factory=dict)
 

@@ -88,6 +88,11 @@ class NativeBoard:
             found = columns.column_count(connection, self.name)
             return {column.name: found.get(column.id, 0) for column in reading.columns_of(connection, self.name)}
 
+    def revision(self) -> int:
+        """A number that grows with every change of the board: the ``seq`` of its newest event, 0 before the first."""
+        with self._host.database.read() as connection:
+            return reading.newest_event(connection, self.name)
+
     def get(self, card_id: str) -> Card | Absent:
         """One card by its full id. Raises ``DamagedCard``."""
         with self._host.database.read() as connection:

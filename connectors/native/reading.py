@@ -194,3 +194,9 @@ def _by_prefix(board: str, text: str) -> Select[Any]:
         .order_by(func.length(_CARD.id), _CARD.id)
         .limit(2)
     )
+
+
+def newest_event(connection: Connection, board: str) -> int:
+    """The ``seq`` of the board's newest event, 0 for a board without any."""
+    found = connection.execute(select(schema.META.c.event_seq).where(schema.META.c.board == board)).scalar()
+    return int(found or 0)

@@ -19,6 +19,7 @@ from tests.kit.yard import ASKS, CONFIG, DETERMINISTIC, FAILS_FOR_GOOD, Yard, ch
 def yard(tmp_path: Path, clock: FakeClock) -> Iterator[Yard]:
     made = Yard(tmp_path, clock)
     yield made
+    (tmp_path / "go").touch()
     made.close()
 
 
