@@ -19,7 +19,7 @@ from engine.runtime.promote import Promotion, PromotionKind, promote
 from engine.runtime.requests import LaunchRequest, ResumeRequest
 from engine.runtime.resume import resume
 from engine.runtime.settings import EngineSettings
-from engine.runtime.state import HIDDEN
+from engine.runtime.state import visible
 from engine.runtime.stop import StopCause, StopKind
 from engine.runtime.watch import Watcher
 from engine.states import RunStatus, can_be_cancelled, is_running
@@ -132,13 +132,7 @@ class Engine:
         """One reading of a run. Raises InvalidId, RunUnknown, RunDeleted, RecordUnreadable, StoreUnreachable."""
         record = self.store.runs.get(run_id)
         head = self.store.checkpoints.head(run_id)
-        hidden = head.extra.get(HIDDEN, ()) if head else ()
-        dropped = frozenset(map(str, hidden)) if isinstance(hidden, (list, tuple)) else frozenset()
-        outputs = {
-            each.row.node_id: each.row.output
-            for each in self.store.checkpoints.outputs(run_id)
-            if not each.row.branch_path and each.row.node_id not in dropped
-        }
+        outputs = visible(self.store.checkpoints.outputs(run_id), head)
         return RunView(record, head, outputs, self.store.artifacts.latest(run_id))
 
     def promote(self, run_id: str, grace: float) -> Promotion:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from engine.checkpoint import Head
 from engine.dsl.graph import Graph, NodeKind
 from engine.nodes.base import Execute, RunFolders
 from engine.nodes.kinds import NODE_KINDS
@@ -21,7 +23,7 @@ from engine.runtime.scopes import Scopes
 from engine.runtime.settings import EngineSettings
 from engine.runtime.state import RunState
 from engine.runtime.stop import StopCell
-from engine.store.boundary import BoundaryWriter
+from engine.store.changes import Boundary, Written
 from engine.store.store import Store
 
 
@@ -38,7 +40,6 @@ class Attempt:
     graph: Graph
     caps: Caps
     store: Store
-    writer: BoundaryWriter
     clock: Clock
     ids: IdMaker
     settings: EngineSettings
@@ -54,11 +55,20 @@ class Attempt:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
+class Keeper(Protocol):
+    """Where a line's boundaries go: the store's writer, or a branch's place among its siblings."""
+
+    def commit(self, head: Head, written: Written = ...) -> Boundary:
+        """Store a head and rows in one commit. Raises StoreError, OwnershipLost."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of control: its state, what it may read, and its branch path (empty for the main line)."""
+    """One line of control: its state, what it may read, where it writes, its branch path (empty for the main line)."""
 
     attempt: Attempt
     state: RunState
     scopes: Scopes
+    keeper: Keeper
     branch: str = ""

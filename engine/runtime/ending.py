@@ -93,7 +93,7 @@ def stopped(anchor: str, cause: StopCause) -> Ending:
             NewEvent(EventType.RUN_FAILED, anchor, data=data),
         )
         return Ending(anchor, RunStatus.FAILED_RESUMABLE, code=str(FailureCode.INTERRUPTED), error=text, events=events)
-    if cause.recorded or cause.kind is StopKind.LOST:
+    if cause.recorded or cause.kind in (StopKind.LOST, StopKind.SIBLING):
         return Ending(anchor, None)
     event = NewEvent(EventType.RUN_CANCELLED, anchor, data={"reason": cause.reason})
     return Ending(

@@ -19,6 +19,7 @@ from engine.runtime.gates import check_budget, check_stop
 from engine.runtime.host import Host
 from engine.runtime.leaving import reach_fail
 from engine.runtime.loop import Place, run_to_end
+from engine.runtime.meter import Meter
 from engine.runtime.opening import Opening, open_line, stop_cell, visible_environment
 from engine.runtime.preparing import prepare
 from engine.runtime.program import Program, load_program
@@ -68,7 +69,7 @@ def launch(host: Host, request: LaunchRequest) -> RunRecord:
 def _launch_locked(host: Host, request: LaunchRequest, prepared: Prepared, lock: RunLock) -> None:
     graph = prepared.program.graph
     cell = stop_cell(host, lock.run_id)
-    state = RunState(prepared.vars, host.clock, started=host.clock.monotonic())
+    state = RunState(prepared.vars, Meter(host.clock))
     opening = Opening(
         lock.run_id, 1, request.workspace, request.ask, cell, lock.fileno(), request.timeout, request.progress
     )

@@ -6,11 +6,11 @@ folder, environment, vars, budget.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.checkpoint import ArtifactVersion, StoredOutput
+from engine.checkpoint import ArtifactVersion
 from engine.dsl.durations import DurationError, parse_duration
 from engine.dsl.environment import expand
 from engine.dsl.graph import Budget, Graph
@@ -62,7 +62,6 @@ def open_line(host: Host, graph: Graph, state: RunState, opening: Opening) -> Li
         graph=graph,
         caps=caps,
         store=host.store,
-        writer=host.store.boundary(opening.run_id, opening.epoch),
         clock=host.clock,
         ids=host.ids,
         settings=host.settings,
@@ -78,7 +77,7 @@ def open_line(host: Host, graph: Graph, state: RunState, opening: Opening) -> Li
         environment=environment_of(host, graph, folders, opening.run_id),
     )
     scopes = Scopes(opening.run_id, graph, state, caps, lambda node: history(host, opening.run_id, node))
-    return Line(attempt, state, scopes)
+    return Line(attempt, state, scopes, host.store.boundary(opening.run_id, opening.epoch))
 
 
 def caps_of(host: Host, graph: Graph, ask: BudgetAsk) -> Caps:
@@ -120,11 +119,8 @@ def history(host: Host, run_id: str, node: str) -> list[Mapping[str, object]]:
     return [each.row.output for each in host.store.checkpoints.history(run_id, node) if not each.dropped_by]
 
 
-def recall(state: RunState, outputs: Iterable[StoredOutput], artifacts: Mapping[str, ArtifactVersion]) -> None:
-    """Put the stored outputs and artifacts of the main line into a restored state."""
-    for stored in outputs:
-        if not stored.row.branch_path and stored.row.node_id not in state.hidden:
-            state.outputs[stored.row.node_id] = stored.row.output
+def recall(state: RunState, artifacts: Mapping[str, ArtifactVersion]) -> None:
+    """Put the published artifacts into a restored state."""
     for name, version in artifacts.items():
         state.artifacts[name] = version
         if isinstance(version.data, dict):

@@ -59,12 +59,16 @@ def prepare(line: Line, node: Node, *, resumed: bool = False) -> Step:
         return value(mapped.value, line.scopes.at(state.outputs.get(edge.source, {})))
 
     loops = iterations(attempt.loops.loops_of(node.name), state.loops)
-    return Step(node, build_input(base, edges, render), loops, attempt.clock.monotonic(), resumed)
+    input_ = build_input(base, edges, render)
+    if told := state.failed.get(node.name):
+        input_["_failed_branches"] = told
+    return Step(node, input_, loops, attempt.clock.monotonic(), resumed)
 
 
 def question_id(line: Line, step: Step) -> str:
     """The id of the question that the step may ask."""
-    return interaction_id(line.attempt.run_id, step.node.name, step.loops)
+    identity = interaction_id(line.attempt.run_id, step.node.name, step.loops)
+    return f"{identity}_{line.branch.replace('/', '_')}" if line.branch else identity
 
 
 def context_of(line: Line, step: Step) -> NodeContext:

@@ -21,11 +21,12 @@ from engine.runtime.ending import over_budget
 from engine.runtime.executing import RECOVERY
 from engine.runtime.host import Host
 from engine.runtime.loop import Place, run_to_end
+from engine.runtime.meter import Meter
 from engine.runtime.opening import Opening, open_line, recall, stop_cell
 from engine.runtime.preparing import prepare
 from engine.runtime.requests import ResumeRequest
 from engine.runtime.settling import complete
-from engine.runtime.state import Owed, restored
+from engine.runtime.state import Owed, restored, visible
 from engine.runtime.takeover import held, take_over
 from engine.runtime.writing import conclude, rows_of
 from engine.states import RunStatus
@@ -67,8 +68,9 @@ def _resume_locked(host: Host, request: ResumeRequest, admitted: Admitted, lock:
     record, graph = admitted.record, admitted.program.graph
     head = admitted.head or Head(graph.entry)
     cell = stop_cell(host, record.id)
-    state = restored(head, admitted.vars, host.clock)
-    recall(state, host.store.checkpoints.outputs(record.id), host.store.artifacts.latest(record.id))
+    state = restored(head, admitted.vars, Meter(host.clock, head.spent))
+    state.outputs = visible(host.store.checkpoints.outputs(record.id), head)
+    recall(state, host.store.artifacts.latest(record.id))
     opening = Opening(
         run_id=record.id,
         epoch=record.epoch,
@@ -88,8 +90,8 @@ def _resume_locked(host: Host, request: ResumeRequest, admitted: Admitted, lock:
             raise AlreadyRunning(f"run {record.id} is already being executed", "look at it with: pointsman inspect")
         state.owed = Owed()
         request.claimed()
-        attempt = replace(line.attempt, epoch=claim.epoch, writer=host.store.boundary(record.id, claim.epoch))
-        line = replace(line, attempt=attempt)
+        attempt = replace(line.attempt, epoch=claim.epoch)
+        line = replace(line, attempt=attempt, keeper=host.store.boundary(record.id, claim.epoch))
         if admitted.changed:
             attempt.runlog.alert(f"run {record.id} goes on with a changed source ({admitted.program.digest[:12]})")
         with host.watcher.watching(record.id, cell, claim.epoch):

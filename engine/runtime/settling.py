@@ -18,6 +18,9 @@ from engine.runtime.ending import Ending, asked, failed_resumable, stopped
 from engine.runtime.executing import RECOVERY
 from engine.runtime.preparing import Step, question_id
 
+FAN_OUT = frozenset({RouterMode.FAN_OUT_ALL, RouterMode.FAN_OUT_EACH})
+"""Router modes that start branches; their anchor stays uncompleted while the branches run (engine.md 3.5)."""
+
 
 def settle(line: Line, step: Step, outcome: Outcome) -> Ending | None:
     """None when the node completed and the line goes on; otherwise how the attempt ends."""
@@ -37,8 +40,10 @@ def complete(line: Line, step: Step, outcome: Completed, *, answered: bool = Fal
     state, name = line.state, step.node.name
     duration_ms = int((line.attempt.clock.monotonic() - step.started) * 1000)
     state.recovery_counts.pop(name, None)
+    if told := state.failed.pop(name, None):
+        outcome = replace(outcome, output={**outcome.output, "_failed_branches": told})
     state.record(name, outcome.output)
-    state.charge(outcome.tokens, outcome.cost_usd)
+    state.meter.charge(outcome.tokens, outcome.cost_usd)
     state.owed.outputs.append(
         OutputRow(
             name,
@@ -54,7 +59,7 @@ def complete(line: Line, step: Step, outcome: Completed, *, answered: bool = Fal
     data: dict[str, object] = {"output": outcome.output, "duration_ms": duration_ms}
     if outcome.tokens or outcome.cost_usd:
         data |= {"tokens": outcome.tokens, "cost_usd": outcome.cost_usd}
-        state.owed.spend = ((line.attempt.run_id + line.branch, state.base.cost_usd),)
+        state.owed.spend = ((line.attempt.run_id, state.base.cost_usd),)
     if answered:
         data["answered"] = True
     state.note(EventType.NODE_FINISHED, name, **data)
@@ -63,15 +68,16 @@ def complete(line: Line, step: Step, outcome: Completed, *, answered: bool = Fal
     if step.node.publish:
         _publish(line, step, outcome)
     _warn(line, name)
+    spreads = isinstance(step.node, RouterNode) and step.node.mode in FAN_OUT
     if isinstance(step.node, RouterNode) and step.node.mode is RouterMode.ROUND_ROBIN:
         _turn(line, name)
-    state.owed.head = state.head(name, completed=True)
+    state.owed.head = state.head(name, completed=not spreads)
 
 
 def _publish(line: Line, step: Step, outcome: Completed) -> None:
     state, name = line.state, step.node.publish
     before = state.artifacts.get(name)
-    version = before.version + 1 if before else 0
+    version = state.meter.next_version(name, before.version if before else -1)
     made = ArtifactVersion(name, step.node.name, version, outcome.output, step.node.artifact_labels)
     state.artifacts[name] = made
     state.published[name] = outcome.output

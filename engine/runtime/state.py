@@ -6,16 +6,20 @@ of control. It hands out frozen heads; the store never sees the maps that the ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from engine.checkpoint import ArtifactVersion, Head, OutputRow, Spent
+from engine.checkpoint import ArtifactVersion, Head, OutputRow, Spent, StoredOutput
 from engine.events import EventType, NewEvent
-from engine.ports import Clock
 from engine.runtime.loops import FRESH, LoopState
+from engine.runtime.meter import Meter
 
 HIDDEN = "hidden_outputs"
 """Key of ``Head.extra``: nodes whose recorded output a round-robin router has dropped."""
+PLACES = "output_places"
+"""Key of ``Head.extra``: node -> branch path of its output's row."""
+FAILED = "failed_branches"
+"""Key of ``Head.extra``: join -> failed branches that its input and output will carry."""
 
 
 @dataclass(slots=True)
@@ -31,12 +35,17 @@ class Owed:
 
 @dataclass(slots=True)
 class RunState:
-    """The working state of one line of control. ``started`` is the monotonic second at which ``base`` was true."""
+    """The working state of one line of control; ``path`` is its branch path, empty for the main line.
+
+    ``places`` says on which branch path the row of a node's output lies: of a branch for every node that it executed,
+    of the main line for outputs that were merged. ``parallel`` is the fan-out in flight (engine.md 3.3), ``failed`` the
+    failed branches that a join is to be told of.
+    """
 
     vars: Mapping[str, object]
-    clock: Clock
-    base: Spent = field(default_factory=Spent)
-    started: float = 0.0
+    meter: Meter
+    path: str = ""
+    branch_id: str = ""
     outputs: dict[str, Mapping[str, object]] = field(default_factory=dict)
     artifacts: dict[str, ArtifactVersion] = field(default_factory=dict)
     published: dict[str, object] = field(default_factory=dict)
@@ -47,21 +56,20 @@ class RunState:
     warned: tuple[str, ...] = ()
     graced: set[tuple[str, str]] = field(default_factory=set)
     hidden: frozenset[str] = frozenset()
+    places: dict[str, str] = field(default_factory=dict)
+    parallel: Mapping[str, object] = field(default_factory=dict)
+    failed: dict[str, list[dict[str, object]]] = field(default_factory=dict)
     histories: dict[str, list[Mapping[str, object]]] = field(default_factory=dict)
     owed: Owed = field(default_factory=Owed)
 
     def spent(self) -> Spent:
         """Consumption up to now; active time grows with the monotonic clock and never backwards."""
-        base = self.base
-        return Spent(base.iterations, base.tokens, base.cost_usd, base.elapsed_ns + self._active_ns())
+        return self.meter.spent()
 
-    def charge(self, tokens: int, cost_usd: float) -> None:
-        """Book one recorded execution."""
-        base = self.base
-        self.base = Spent(base.iterations + 1, base.tokens + tokens, base.cost_usd + cost_usd, base.elapsed_ns)
-
-    def _active_ns(self) -> int:
-        return max(0, int((self.clock.monotonic() - self.started) * 1_000_000_000))
+    @property
+    def base(self) -> Spent:
+        """Consumption without the active time of this attempt."""
+        return self.meter.base
 
     def loop(self, name: str) -> LoopState:
         """The state of a loop, fresh when it was never entered."""
@@ -69,13 +77,16 @@ class RunState:
 
     def note(self, kind: EventType, node: str = "", /, **data: object) -> None:
         """Owe the timeline an event."""
-        active_ms = (self.base.elapsed_ns + self._active_ns()) // 1_000_000
-        self.owed.events.append(NewEvent(kind, node, "", data, active_ms))
+        self.owed.events.append(NewEvent(kind, node, self.branch_id, data, self.meter.active_ms()))
 
     def record(self, node: str, output: Mapping[str, object]) -> None:
         """Keep a node's newest output."""
         self.outputs[node] = output
         self.hidden -= {node}
+        if self.path:
+            self.places[node] = self.path
+        else:
+            self.places.pop(node, None)
         if node in self.histories:
             self.histories[node].append(output)
 
@@ -95,7 +106,11 @@ class RunState:
     def head(self, node: str, *, completed: bool = False, **more: object) -> Head:
         """The head anchored at ``node``; ``more`` are further fields of ``Head``."""
         loops = self.loops
-        extra = {HIDDEN: sorted(self.hidden)} if self.hidden else {}
+        extra: dict[str, object] = {HIDDEN: sorted(self.hidden)} if self.hidden else {}
+        if self.places:
+            extra[PLACES] = dict(self.places)
+        if self.failed:
+            extra[FAILED] = dict(self.failed)
         made = Head(
             node_id=node,
             completed=completed,
@@ -108,6 +123,7 @@ class RunState:
             selected_incoming=dict(self.incoming),
             recovery_counts={name: dict(each) for name, each in self.recovery_counts.items()},
             warned_axes=self.warned,
+            parallel=self.parallel,
             spent=self.spent(),
             extra=extra,
         )
@@ -119,22 +135,45 @@ def _marks(state: LoopState) -> list[list[float]]:
     return [[each.iterations, each.tokens, each.cost_usd, each.elapsed_ns] for each in marks]
 
 
-def restored(head: Head, vars_: Mapping[str, object], clock: Clock) -> RunState:
+def restored(head: Head, vars_: Mapping[str, object], meter: Meter) -> RunState:
     """The state that a head describes, outputs and artifacts apart: those are rows of their own."""
     names = set(head.loop_counters) | set(head.loop_budget_marks)
-    hidden = head.extra.get(HIDDEN, ())
+    failed = head.extra.get(FAILED)
     return RunState(
         vars=vars_,
-        clock=clock,
-        base=head.spent,
-        started=clock.monotonic(),
+        meter=meter,
         loops={name: _loop_of(name, head) for name in names},
         round_robin=dict(head.round_robin_counters),
         incoming={node: tuple(taken) for node, taken in head.selected_incoming.items()},
         recovery_counts={node: dict(counts) for node, counts in head.recovery_counts.items()},
         warned=tuple(head.warned_axes),
-        hidden=frozenset(str(node) for node in hidden) if isinstance(hidden, (list, tuple)) else frozenset(),
+        hidden=hidden_of(head),
+        places=places_of(head),
+        parallel=dict(head.parallel),
+        failed=dict(failed) if isinstance(failed, dict) else {},
     )
+
+
+def hidden_of(head: Head) -> frozenset[str]:
+    """Nodes whose stored output counts as dropped."""
+    return frozenset(str(node) for node in _as_list(head.extra.get(HIDDEN)))
+
+
+def places_of(head: Head) -> dict[str, str]:
+    """The branch path of each output that does not lie on the main line."""
+    found = head.extra.get(PLACES)
+    return {str(node): str(path) for node, path in found.items()} if isinstance(found, dict) else {}
+
+
+def visible(rows: Iterable[StoredOutput], head: Head | None) -> dict[str, Mapping[str, object]]:
+    """The outputs of the main line among the stored rows: its own, and those merged from branches (engine.md 3.2)."""
+    hidden = hidden_of(head) if head else frozenset()
+    places = places_of(head) if head else {}
+    return {
+        each.row.node_id: each.row.output
+        for each in rows
+        if each.row.branch_path == places.get(each.row.node_id, "") and each.row.node_id not in hidden
+    }
 
 
 def _loop_of(name: str, head: Head) -> LoopState:

@@ -23,6 +23,8 @@ class StopKind(StrEnum):
     """A person: the run ends cancelled."""
     INTERRUPT = "interrupt"
     """A machine: drain, SIGTERM, stall, an outside move of the card."""
+    SIBLING = "sibling"
+    """A branch beside this one failed, and the join waits for all of them."""
     LOST = "lost"
     """Somebody else owns the run now; nothing more is written."""
 
@@ -43,9 +45,11 @@ class StopCell:
     of life of the attempt, with the process groups that ``kill`` ends at once.
     """
 
-    def __init__(self, signs: Signs) -> None:
+    def __init__(self, signs: Signs, parent: StopCell | None = None) -> None:
         self.event = threading.Event()
         self.signs = signs
+        self.root: StopCell = parent.root if parent else self
+        self._children: list[StopCell] = []
         self._lock = threading.Lock()
         self._cause: StopCause | None = None
         self._pause = False
@@ -66,8 +70,26 @@ class StopCell:
             first = self._cause is None
             if first:
                 self._cause = cause
+            children = tuple(self._children)
         self.event.set()
+        for child in children:
+            child.stop(cause)
         return first
+
+    def child(self) -> StopCell:
+        """A cell that stops with this one, and may be stopped alone: that of one fan-out's branches."""
+        made = StopCell(self.signs, self)
+        with self._lock:
+            self._children.append(made)
+            cause = self._cause
+        if cause is not None:
+            made.stop(cause)
+        return made
+
+    def release(self, child: StopCell) -> None:
+        """Forget a child whose fan-out is over."""
+        with self._lock:
+            self._children.remove(child)
 
     def drain(self, cause: StopCause) -> None:
         """Ask the attempt to stop at its next node boundary; a node in flight goes on."""

@@ -19,6 +19,7 @@ from engine.runtime.preparing import Step
 from engine.runtime.state import Owed
 from engine.runtime.stop import heed
 from engine.states import RunStatus
+from engine.store.boundary import BoundaryWriter
 from engine.store.changes import Boundary, Transition, Written
 
 FINAL_BOUND = 5.0
@@ -46,7 +47,7 @@ def commit_boundary(line: Line, node: str) -> None:
     """Write what is owed under the head that belongs to it. Raises StoreError when two commits in a row are refused."""
     state, owed = line.state, line.state.owed
     head = owed.head or state.head(node)
-    answer = line.attempt.writer.commit(head, rows_of(owed))
+    answer = line.keeper.commit(head, rows_of(owed))
     state.owed = Owed()
     observe(line.attempt, answer)
 
@@ -60,7 +61,7 @@ def save_recovery(line: Line, node: str) -> None:
 def observe(attempt: Attempt, answer: Boundary) -> None:
     """Take note of what the commit saw of the run's row: a cancel or a pause from elsewhere."""
     if answer.stop is not None:
-        heed(attempt.stop, answer.stop, attempt.epoch)
+        heed(attempt.stop.root, answer.stop, attempt.epoch)
     if not answer.stored:
         attempt.runlog.alert(f"run {attempt.run_id}: the store refused a boundary; its rows ride with the next commit")
 
@@ -86,7 +87,8 @@ def conclude(line: Line, ending: Ending) -> None:
 
 
 def _commit_ending(line: Line, ending: Ending) -> None:
-    state, attempt = line.state, line.attempt
+    state, writer = line.state, line.keeper
+    assert isinstance(writer, BoundaryWriter)  # only the main line ends an attempt
     head = state.head(ending.anchor, completed=ending.completed, pending=ending.pending, **ending.head)
     rows = rows_of(state.owed)
     if ending.status is not None:
@@ -101,11 +103,11 @@ def _commit_ending(line: Line, ending: Ending) -> None:
             question=ending.question,
             written=rows.and_then(Written(events=ending.events)),
         )
-        if attempt.writer.finish(change):
+        if writer.finish(change):
             state.owed = Owed()
             return
     # The row says cancelled already, and a cancel wins over whatever came later: only the place is saved (1.7).
-    attempt.writer.commit(head, rows)
+    writer.commit(head, rows)
     state.owed = Owed()
 
 
