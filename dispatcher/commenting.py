@@ -43,7 +43,7 @@ def say(world: World, card: Card, text: str, marker: str) -> None:
         if not _there(board, card.id, marker):
             board.comment(card.id, text, Mover(MoverKind.DISPATCHER, world.station.settings.name))
     except ConnectorError as error:
-        _log.warning("board.comment_failed", board=card.board, card_id=card.id, error=error.message)
+        _log.warning("board.degraded", board=card.board, card_id=card.id, what="comment", error=error.message)
 
 
 def _there(board: Board, card_id: str, marker: str) -> bool:

@@ -36,7 +36,7 @@ class Plan:
 
     def fail(self, station: Station, cause: str, error: str) -> None:
         """Record a launch failure: pointer back, claim kept for the ladder, retry row (dispatcher.md 12)."""
-        _log.warning("run.launch_failed", run_id=self.begun.run_id, cause=cause, error=error)
+        _log.warning("run.retry_scheduled", run_id=self.begun.run_id, code=cause, error=error)
         with station.ledger.write() as connection:
             self._wait(station, connection, cause, wait_after(self.attempt, station.retry_settings()))
 

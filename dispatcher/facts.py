@@ -12,12 +12,12 @@ from pathlib import Path
 
 from connectors.card import Card, MoverKind
 from dispatcher.candidate import Blocker, BoardFacts, Candidate, Full, Pending, Problem, RetryWait
-from dispatcher.ladder import is_due
 from dispatcher.ledger.records import Key, Link
 from dispatcher.policy import Action, Found, Life, RunFacts, facets_of, row_for
 from dispatcher.reasons import Reason
 from dispatcher.routing import Names, Route, rendered, route
 from dispatcher.station import Station
+from dispatcher.waiting import waited
 from dispatcher.workspaces import Found as Place
 from dispatcher.world import BoardRead, World
 from engine import states
@@ -221,7 +221,7 @@ def _retry(world: World, key: Key) -> RetryWait | None:
     row = world.snapshot.retries.get(key)
     if row is None:
         return None
-    due = is_due(world.now, row.scheduled_at, row.not_before)
+    due = waited(world.station.memory.waits, row, world.now, world.station.clock.monotonic())
     return RetryWait(row.attempt, world.station.settings.retry.max_attempts, row.code, row.not_before, due)
 
 

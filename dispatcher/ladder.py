@@ -68,11 +68,6 @@ def due_at(now: datetime, wait: Wait, reset_at: datetime | None = None) -> datet
     return max(due, reset_at)
 
 
-def is_due(now: datetime, scheduled_at: datetime, not_before: datetime) -> bool:
-    """Whether the wait is over. A wall clock found earlier than ``scheduled_at`` lets nothing go early."""
-    return now >= not_before and now >= scheduled_at
-
-
 def counted(attempts: int, cause: str) -> int:
     """The attempts that stay counted after an interrupt by ``cause``: some give theirs back, none below zero."""
     return max(0, attempts - 1) if cause in GIVES_BACK else attempts

@@ -6,6 +6,8 @@ very card. A failed read means nothing here. The only moves this module causes a
 
 from __future__ import annotations
 
+from functools import partial
+
 from connectors.card import Card, MoverKind
 from dispatcher import log, moving
 from dispatcher.ledger import cards, outcomes
@@ -27,7 +29,7 @@ def observe(world: World) -> None:
     for key in sorted(active):
         if key in lost and _too_many(world, key, lost, active):
             continue
-        _observe_one(world, key)
+        world.careful(world, key, partial(_observe_one, world, key))
     if world.wrote:
         world.refresh()
 
@@ -159,12 +161,10 @@ def release(world: World, key: Key, link: Link, why: str) -> None:
 
 def interrupt(world: World, key: Key, link: Link, cause: str) -> None:
     """A machine's stop: the cause is written and the stop signalled, once."""
-    if not world.station.slots.tell_once(key, f"interrupt {cause}"):
+    if world.dry or not world.station.slots.stop_asked(key, cause, world.station.clock.monotonic()):
         return
     decision = Decision(Action.INTERRUPT, None, cause, "", "", link.last_run)
     world.note(key, link.number, decision)
-    if world.dry:
-        return
     world.station.engine.interrupt(link.last_run, cause)
     _log.warning("run.interrupted", board=key[0], card_id=key[1], run_id=link.last_run, cause=cause)
 
@@ -176,7 +176,20 @@ def watch(world: World) -> None:
     executing = set(station.engine.executing())
     for work in station.slots.executing():
         link = world.link(work.key)
+        _overdue(world, work.key, work.run_id)
         if not limit or link is None or work.run_id not in executing:
             continue
         if station.engine.silent_for(work.run_id) >= limit:
             interrupt(world, work.key, link, INTERRUPT_STALL)
+
+
+def _overdue(world: World, key: Key, run_id: str) -> None:
+    """A stop under way holds the card; one that outlasts its grace is said once."""
+    slots, grace = world.station.slots, world.station.settings.runs.stop_grace
+    told = slots.stopping(key)
+    if told is None:
+        return
+    cause, since = told
+    world.waiting_to_settle[key] = {"cause": cause, "run": run_id}
+    if world.station.clock.monotonic() - since > grace and slots.mark_overdue(key):
+        _log.error("run.stop_overdue", board=key[0], card_id=key[1], run_id=run_id, cause=cause)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 
 from connectors.card import BoardEventType, Card
 from dispatcher import facts, following, log, moving
@@ -41,7 +42,7 @@ def unpark(world: World) -> None:
         card, link = world.cards.get(key), world.link(key)
         if card is None or link is None or world.station.slots.has(key) or key in world.snapshot.settlements:
             continue
-        _one(world, card, link)
+        world.careful(world, key, partial(_one, world, card, link))
     if world.wrote:
         world.refresh()
 

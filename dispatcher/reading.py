@@ -22,6 +22,8 @@ from engine.errors import StoreError
 
 T = TypeVar("T")
 _log = log.get(__name__)
+STEP = 5.0
+"""Seconds by which the two clocks may differ in one tick."""
 WAITING_DEPS = "waiting_deps"
 """The column whose cards wait for their blockers (dispatcher.md 19)."""
 
@@ -29,6 +31,7 @@ WAITING_DEPS = "waiting_deps"
 def begin(world: World) -> None:
     """T1: the ledger at one moment, the columns of each board, and what holds every card."""
     station = world.station
+    _notice_steps(world)
     world.snapshot = station.ledger.snapshot()
     world.links.update(world.snapshot.links)
     for name, board in station.boards.items():
@@ -48,6 +51,17 @@ def begin(world: World) -> None:
         executing=len(station.slots.executing()),
         slots=station.settings.concurrency.max,
     )
+
+
+def _notice_steps(world: World) -> None:
+    """Tell when the wall clock and the monotonic one went different ways since the last tick."""
+    memory, monotonic = world.station.memory, world.station.clock.monotonic()
+    before, memory.clocks = memory.clocks, (world.now, monotonic)
+    if before is None:
+        return
+    by = (world.now - before[0]).total_seconds() - (monotonic - before[1])
+    if abs(by) > STEP:
+        _log.warning("clock.stepped", by=round(by, 1))
 
 
 def _instant(moment: datetime) -> str:
@@ -117,7 +131,7 @@ def _read_board(world: World, board: Board, seen: BoardRead) -> None:
         world.listed.add(key)
     for broken in listing.unread:
         if world.station.memory.first_time(f"unread {board.name} {broken.id} {broken.why}"):
-            _log.warning("board.card_unread", board=board.name, card_id=broken.id, error=broken.why)
+            _log.warning("board.read_partial", board=board.name, card_id=broken.id, error=broken.why)
 
 
 def _remembered(world: World, board: Board, what: frozenset[str], ask: Callable[[], T]) -> T:

@@ -7,6 +7,7 @@ decided at E4 and never again. It starts nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from connectors.base import Absent
 from connectors.card import BoardEventType, Card, MoverKind
@@ -50,30 +51,31 @@ def settle_all(world: World) -> None:
         link = links.get(record.id)
         if link is None or (record.id, record.outcome_sequence) in closed:
             continue
-        if not _settled_now(world, record, link) and not unsettled:
+        world.careful(world, link.key, partial(_settle_now, world, record, link))
+        if not world.is_settled(record) and not unsettled:
             unsettled = record.outcome_sequence
     if listing.records:
         newest = listing.records[-1].outcome_sequence
         memory.outcomes_seen = unsettled - 1 if unsettled else newest
 
 
-def _settled_now(world: World, record: RunRecord, link: Link) -> bool:
+def _settle_now(world: World, record: RunRecord, link: Link) -> None:
     """Settle one outcome as far as it goes; one card's fault is kept to that card."""
     crash = world.station.crash
     world.note(link.key, link.number, Decision(Action.SETTLE, None, "", "", "", record.id))
     if world.dry:
-        return False
+        return
     crash.passed("E1")
     if world.station.engine.lock_held(record.id) or world.station.slots.has(link.key):
         world.waiting_to_settle[link.key] = {"cause": "it ended; its lock is not free yet", "run": record.id}
         world.decided.pop()
         world.counts[Action.SETTLE.value] -= 1
-        return False
+        return
     crash.passed("E2")
     card = _card(world, link)
     if card is None:
-        return False
-    return _carry(world, Ended(record, link, card))
+        return
+    _carry(world, Ended(record, link, card))
 
 
 def _card(world: World, link: Link) -> Card | None:
@@ -94,7 +96,7 @@ def _card(world: World, link: Link) -> Card | None:
     return answer
 
 
-def _carry(world: World, ended: Ended) -> bool:
+def _carry(world: World, ended: Ended) -> None:
     """E3 to E9 of one outcome."""
     crash = world.station.crash
     after_run(world, ended.card, ended.record)
@@ -103,7 +105,7 @@ def _carry(world: World, ended: Ended) -> bool:
     crash.passed("E4")
     moved = _moved(world, ended, settlement)
     if moved is None:
-        return False
+        return
     crash.passed("E5")
     comment(world, ended.card, settlement)
     crash.passed("E6")
@@ -112,7 +114,6 @@ def _carry(world: World, ended: Ended) -> bool:
     crash.passed("E8")
     _close(world, replace(settlement, moved=moved))
     crash.passed("E9")
-    return True
 
 
 def _decided(world: World, ended: Ended) -> Settlement:

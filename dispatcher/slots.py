@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dispatcher.ledger.records import Key
 
@@ -30,7 +30,8 @@ class Work:
 class _Slot:
     work: Work
     thread: threading.Thread | None = None
-    told: set[str] = field(default_factory=set)
+    stop: tuple[str, float] | None = None
+    overdue: bool = False
 
 
 class Slots:
@@ -62,13 +63,34 @@ class Slots:
         with self._lock:
             return key in self._used
 
-    def tell_once(self, key: Key, what: str) -> bool:
-        """True the first time that ``what`` is asked about this work: for events that are written once."""
+    def stop_asked(self, key: Key, cause: str, monotonic: float) -> bool:
+        """Note that the work was told to stop, and since when; False when it was told before, or is not here."""
         with self._lock:
             slot = self._used.get(key)
-            if slot is None or what in slot.told:
+            if slot is None or slot.stop is not None:
                 return False
-            slot.told.add(what)
+            slot.stop = (cause, monotonic)
+            return True
+
+    def stopping(self, key: Key) -> tuple[str, float] | None:
+        """By what the work was told to stop and when (monotonic seconds); None when it was not."""
+        with self._lock:
+            slot = self._used.get(key)
+            return slot.stop if slot is not None else None
+
+    def overdue(self, key: Key) -> bool:
+        """Whether a stop of that work took longer than its grace."""
+        with self._lock:
+            slot = self._used.get(key)
+            return slot is not None and slot.overdue
+
+    def mark_overdue(self, key: Key) -> bool:
+        """Its stop takes longer than its grace; True the first time that this is said."""
+        with self._lock:
+            slot = self._used.get(key)
+            if slot is None or slot.overdue:
+                return False
+            slot.overdue = True
             return True
 
     def _work(self, slot: _Slot, run: Callable[[], None]) -> None:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 
+from dispatcher.candidate import Desired
 from dispatcher.ledger.records import Key, Link
 from dispatcher.reasons import Reason, render
 from dispatcher.world import BoardRead, World
@@ -33,14 +34,14 @@ def document(world: World) -> Document:
         "name": world.station.settings.name,
         "instance": memory.instance,
         "desired": desired,
-        "drained": daemon.desired.value == "draining" and not executing and not retrying,
+        "drained": daemon.desired is Desired.DRAINING and not executing and not retrying,
         "degraded": _degraded(world),
         "tick": {"number": memory.tick, "started_at": instant(world.now), "phase": None},
         "slots": {
             "used": len(executing),
             "max": daemon.slots,
             "over": max(0, len(executing) - daemon.slots),
-            "overdue": 0,
+            "overdue": sum(world.station.slots.overdue(work.key) for work in executing),
         },
         "running": [_running(world, work.key, work.run_id, work.attempt) for work in executing],
         "parked": [_parked(world, key) for key in sorted(snapshot.parks)],

@@ -139,6 +139,8 @@ class Memory:
     answers: dict[tuple[str, str], tuple[object, object]] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
     disappeared: dict[str, frozenset[Key]] = field(default_factory=dict)
+    waits: dict[tuple[Key, datetime], tuple[float, float]] = field(default_factory=dict)
+    clocks: tuple[datetime, float] | None = None
 
     def first_time(self, what: str) -> bool:
         """True once per ``what``: for states that are told when they begin."""

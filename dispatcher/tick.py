@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from dispatcher import facts, log
+from dispatcher.ledger.records import Key
 from dispatcher.observe import observe, watch
 from dispatcher.parking import unpark
 from dispatcher.picking import candidates, pick, unblock
@@ -54,13 +56,18 @@ def pick_all(world: World) -> None:
     """T10: each candidate in order, until no slot is free; the rest still get their reason."""
     boards = {name: facts.board_facts(world, name) for name in world.reads}
     for card in candidates(world):
-        try:
-            pick(world, card, boards[card.board])
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 - one card's fault is that card's alone
-            world.errors.append(f"{card.board} #{card.number}: {error}")
-            _log.error("dispatcher.tick_failed", board=card.board, card_id=card.id, error=repr(error), exc_info=True)
+        world.careful(world, (card.board, card.id), partial(pick, world, card, boards[card.board]))
+
+
+def careful(world: World, key: Key, work: Callable[[], None]) -> None:
+    """Do one card's work; what goes wrong with it is written with its id and is that card's alone."""
+    try:
+        work()
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - one card's fault never stops the next card
+        world.errors.append(f"{key[0]} {key[1]}: {error}")
+        _log.error("dispatcher.tick_failed", board=key[0], card_id=key[1], error=repr(error), exc_info=True)
 
 
 PHASES: Mapping[str, Callable[[World], None]] = {
@@ -85,7 +92,7 @@ WITHOUT_WRITES = ("begin", "read", "publish")
 def run(station: Station, mode: Mode) -> TickReport:
     """One tick. A store that fails in the middle ends it early and incomplete; nothing is half-decided by that."""
     station.memory.tick += 1
-    world = World(station, station.clock.now(), mode.dry, mode.pick)
+    world = World(station, station.clock.now(), mode.dry, mode.pick, careful=careful)
     begun, phases, error = station.clock.monotonic(), {}, ""
     for name, phase in PHASES.items():
         if world.daemon.store_error and name not in WITHOUT_WRITES:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -89,6 +89,7 @@ class World:
     state: Mapping[str, object] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     bots: dict[str, Path | None] = field(default_factory=dict)
+    careful: Callable[[World, Key, Callable[[], None]], None] = lambda _world, _key, work: work()
 
     def note(self, key: Key, number: int, decision: Decision) -> None:
         """Keep a decision for the report."""

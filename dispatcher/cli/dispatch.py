@@ -11,6 +11,7 @@ import click
 
 from config.durations import parse_duration
 from dispatcher.cli.session import Session
+from dispatcher.daemon.inbox import Inbox
 from dispatcher.refusals import Refused
 
 if TYPE_CHECKING:
@@ -37,11 +38,17 @@ def command(session: Session, /, file: Path | None, **options: object) -> int:
         raise Refused("usage", "--once and --until-idle exclude each other", "Give one of them.")
     if options["idle_timeout"] and not options["until_idle"]:
         raise Refused("usage", "--idle-timeout belongs to --until-idle", "Give both, or neither.")
+    inbox = Inbox()
+    with inbox.catching():
+        return _dispatch(session, inbox, options)
+
+
+def _dispatch(session: Session, inbox: Inbox, options: dict[str, object]) -> int:
     timeout = _duration(str(options["idle_timeout"]))
     settings = session.settings()
     bounded = bool(options["once"] or options["until_idle"] or options["dry_run"])
     session.start_logging("warning" if bounded else "info")
-    daemon = _daemon(session)
+    daemon = _daemon(session, inbox)
     if options["dry_run"]:
         return _dry(session, daemon)
     daemon.open()
@@ -64,10 +71,10 @@ def _duration(text: str) -> float:
         raise Refused("usage", f"--idle-timeout {text} is no duration", "Write 90s, 5m or 1h30m.") from error
 
 
-def _daemon(session: Session) -> Daemon:
+def _daemon(session: Session, inbox: Inbox) -> Daemon:
     from dispatcher.daemon.daemon import Daemon
 
-    return Daemon(session.wiring(), session.environment)
+    return Daemon(session.wiring(), session.environment, inbox)
 
 
 def _server(session: Session, daemon: Daemon, port: int) -> WebServer:

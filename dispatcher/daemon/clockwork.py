@@ -6,6 +6,7 @@ least 100 ms apart. Durable times (retries, scheduled starts) live in the ledger
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -14,9 +15,9 @@ from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MISSED, JobExecutionEv
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from dispatcher import log
+from dispatcher.daemon.inbox import APART
 from engine.ports import Clock
 
-APART = timedelta(milliseconds=100)
 _JOB = "tick"
 _log = log.get(__name__)
 
@@ -32,6 +33,7 @@ class Clockwork:
         self._ticking = False
         self._again = False
         self._ended = datetime.min.replace(tzinfo=UTC)
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a skipped firing is what coalescing is for
         self._scheduler = BackgroundScheduler(timezone=UTC)
         self._scheduler.add_listener(_failed, EVENT_JOB_ERROR | EVENT_JOB_MISSED)
 
@@ -55,12 +57,12 @@ class Clockwork:
             if self._ticking:
                 self._again = True
                 return
-            self._bring_forward(max(self._clock.now(), self._ended + APART))
+            self._bring_forward(max(self._clock.now(), self._ended + timedelta(seconds=APART)))
 
     def at(self, instant: datetime) -> None:
         """Something is due then: the next tick runs no later."""
         with self._lock:
-            self._bring_forward(max(instant, self._ended + APART))
+            self._bring_forward(max(instant, self._ended + timedelta(seconds=APART)))
 
     def set_interval(self, seconds: float) -> None:
         """Another interval from now on."""
@@ -94,7 +96,7 @@ class Clockwork:
                 self._ticking = False
                 self._ended = self._clock.now()
                 if self._again:
-                    self._bring_forward(self._ended + APART)
+                    self._bring_forward(self._ended + timedelta(seconds=APART))
 
 
 def _failed(event: JobExecutionEvent) -> None:

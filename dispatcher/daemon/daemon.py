@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dispatcher import __version__, log
 from dispatcher.building import Kept, build
+from dispatcher.candidate import Desired
 from dispatcher.crashpoints import CrashPoints
 from dispatcher.daemon.counting import count
 from dispatcher.daemon.generations import Generations
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
     from dispatcher.wiring import Wiring
 
 _log = log.get(__name__)
+_DESIRED = {
+    Desired.RUNNING: "dispatcher.resumed",
+    Desired.PAUSED: "dispatcher.paused",
+    Desired.DRAINING: "dispatcher.draining",
+}
 FRESH_FOR = 60.0
 """Seconds for which a complete tick keeps the daemon ready, when three intervals are shorter."""
 
@@ -41,10 +47,10 @@ FRESH_FOR = 60.0
 class Daemon:
     """One dispatcher process. Ticks run in one thread at a time; the other methods may be called from any."""
 
-    def __init__(self, wiring: Wiring, environment: Mapping[str, str]) -> None:
+    def __init__(self, wiring: Wiring, environment: Mapping[str, str], inbox: Inbox) -> None:
         self.wiring = wiring
         self.clock = wiring.clock
-        self.inbox = Inbox()
+        self.inbox = inbox
         self.generations = Generations(wiring.settings, environment, self.clock)
         self.notifier = Notifier(environment, self.clock)
         self.metrics = Metrics(__version__)
@@ -196,7 +202,7 @@ class Daemon:
         """Store what people ask for."""
         with self.wiring.ledger.write() as connection:
             daemon_rows.want(connection, DesiredState(state, by, self.clock.now()))
-        _log.info("dispatcher.paused" if state != "running" else "dispatcher.resumed", by=by, state=state)
+        _log.info(_DESIRED[Desired(state)], by=by)
 
     def reload(self) -> bool:
         """Read the configuration again; whether there is a next generation."""
@@ -231,5 +237,5 @@ def _thread_failed(args: threading.ExceptHookArgs) -> None:
     told = args.exc_value.message if isinstance(args.exc_value, (EngineError, StoreError)) else repr(args.exc_value)
     name = args.thread.name if args.thread else ""
     _log.error(
-        "run.thread_failed", thread=name, error=told, exc_info=(args.exc_type, args.exc_value, args.exc_traceback)
+        "dispatcher.tick_failed", thread=name, error=told, exc_info=(args.exc_type, args.exc_value, args.exc_traceback)
     )

@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from enum import StrEnum
 from types import FrameType
 
+APART = 0.1
+"""Seconds between two ticks at the least."""
+
 
 class Message(StrEnum):
     """What may come in."""

@@ -1,7 +1,7 @@
 """How a dispatcher process spends its life: one tick, until nothing is left to do, or until it is told to stop.
 
-Called by ``cli/dispatch``. The main thread waits for messages only; ticks of the daemon run in the scheduler's thread
-(dispatcher.md 4, 24, 30, 32).
+Called by ``cli/dispatch``, which catches the signals. The main thread waits for messages only; ticks of the daemon run
+in the thread of the scheduler (dispatcher.md 4, 24, 30, 32).
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dispatcher import log
-from dispatcher.daemon.clockwork import APART, Clockwork
 from dispatcher.daemon.daemon import FRESH_FOR, Daemon
-from dispatcher.daemon.inbox import Message
+from dispatcher.daemon.inbox import APART, Message
 from dispatcher.refusals import Refused
 from dispatcher.station import INTERRUPT_SHUTDOWN
 from dispatcher.tick import TickReport
@@ -35,11 +34,10 @@ class Done:
 
 def once(daemon: Daemon) -> Done:
     """One tick, wait for the runs that it started, one more so that they settle."""
-    with daemon.inbox.catching():
-        first = daemon.tick()
-        if not _wait_for_runs(daemon):
-            stop(daemon)
-        return Done((first, daemon.tick(pick=False)))
+    first = daemon.tick()
+    if not _wait_for_runs(daemon):
+        stop(daemon)
+    return Done((first, daemon.tick(pick=False)))
 
 
 def _wait_for_runs(daemon: Daemon) -> bool:
@@ -54,18 +52,17 @@ def until_idle(daemon: Daemon, timeout: float) -> Done:
     """Tick until nothing runs and no card is actionable; exit 1 when ``timeout`` (seconds, 0 for none) ends first."""
     reports: list[TickReport] = []
     end = daemon.clock.monotonic() + timeout if timeout else None
-    with daemon.inbox.catching():
-        while True:
-            reports.append(daemon.tick())
-            begun = daemon.clock.monotonic()
-            if not reports[-1].actionable and not daemon.slots.executing() and not _unsettled(reports[-1]):
-                return Done(reports)
-            if end is not None and daemon.clock.monotonic() >= end:
-                stop(daemon)
-                return Done(reports, 1)
-            if _pause(daemon, begun, end) is Message.STOP:
-                stop(daemon)
-                return Done(reports)
+    while True:
+        reports.append(daemon.tick())
+        begun = daemon.clock.monotonic()
+        if not reports[-1].actionable and not daemon.slots.executing() and not _unsettled(reports[-1]):
+            return Done(reports)
+        if end is not None and daemon.clock.monotonic() >= end:
+            stop(daemon)
+            return Done(reports, 1)
+        if _pause(daemon, begun, end) is Message.STOP:
+            stop(daemon)
+            return Done(reports)
 
 
 def _unsettled(report: TickReport) -> bool:
@@ -84,16 +81,18 @@ def _pause(daemon: Daemon, begun: float, end: float | None) -> Message | None:
         waits.append((due - daemon.clock.now()).total_seconds())
     if end is not None:
         waits.append(end - begun)
-    message = daemon.inbox.get(max(APART.total_seconds(), min(waits)))
-    while message is Message.WAKE and daemon.clock.monotonic() - begun < APART.total_seconds():
-        message = daemon.inbox.get(APART.total_seconds() - (daemon.clock.monotonic() - begun)) or Message.WAKE
-        if daemon.clock.monotonic() - begun >= APART.total_seconds():
+    message = daemon.inbox.get(max(APART, min(waits)))
+    while message is Message.WAKE and daemon.clock.monotonic() - begun < APART:
+        message = daemon.inbox.get(APART - (daemon.clock.monotonic() - begun)) or Message.WAKE
+        if daemon.clock.monotonic() - begun >= APART:
             break
     return message
 
 
 def forever(daemon: Daemon) -> int:
     """Tick until a signal says stop; the exit code."""
+    from dispatcher.daemon.clockwork import Clockwork
+
     broken: list[Refused] = []
 
     def tick() -> None:
@@ -110,14 +109,13 @@ def forever(daemon: Daemon) -> int:
 
     clockwork = Clockwork(daemon.clock, daemon.generations.settings.tick.interval, tick)
     daemon.wake = clockwork.wake
-    with daemon.inbox.catching():
-        clockwork.start()
-        _attend(daemon)
-        clockwork.stop()
-        stop(daemon)
-        if broken:
-            raise broken[0]
-        daemon.tick(pick=False)
+    clockwork.start()
+    _attend(daemon)
+    clockwork.stop()
+    stop(daemon)
+    if broken:
+        raise broken[0]
+    daemon.tick(pick=False)
     _log.info("dispatcher.stopped")
     return 0
 

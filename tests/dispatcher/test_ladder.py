@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatcher.ladder import RetrySettings, counted, due_at, is_due, next_wait, wait_after
+from dispatcher.ladder import RetrySettings, counted, due_at, next_wait, wait_after
+from dispatcher.ledger.records import Retry
+from dispatcher.waiting import Marks, waited
 from engine.failures import FailureCode
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -49,10 +51,33 @@ def test_a_known_reset_wins_when_it_is_later() -> None:
     assert due_at(NOW, wait, NOW + timedelta(seconds=1)) == NOW + timedelta(seconds=10)
 
 
-def test_a_clock_set_back_lets_nothing_go_early() -> None:
+def row(seconds: float) -> Retry:
+    return Retry("native", "c1", "r1", 2, "TIMEOUT", "", "ladder", NOW, NOW + timedelta(seconds=seconds))
+
+
+def test_a_wait_is_over_when_its_time_has_passed() -> None:
+    """D112: what is left at the first look counts, also after a new start."""
+    marks: Marks = {}
+    later = NOW + timedelta(seconds=10)
+    assert not waited(marks, row(40), later, 100.0)
+    assert not waited(marks, row(40), later, 129.9)
+    assert waited(marks, row(40), later, 130.0)
+
+
+def test_a_clock_set_forward_frees_nothing() -> None:
+    """D088, D123."""
+    marks: Marks = {}
+    assert not waited(marks, row(40), NOW, 100.0)
+    assert not waited(marks, row(40), NOW + timedelta(hours=3), 101.0)
+    assert waited(marks, row(40), NOW + timedelta(hours=3), 140.0)
+
+
+def test_a_clock_set_back_holds_no_longer_than_the_full_wait() -> None:
     """dispatcher.md 12, due times."""
-    assert not is_due(NOW - timedelta(hours=1), NOW, NOW - timedelta(hours=2))
-    assert is_due(NOW + timedelta(seconds=10), NOW, NOW + timedelta(seconds=10))
+    marks: Marks = {}
+    past = NOW - timedelta(hours=1)
+    assert not waited(marks, row(40), past, 100.0)
+    assert waited(marks, row(40), past, 140.0)
 
 
 @given(st.integers(min_value=0, max_value=10_000), st.floats(0.01, 1e4), st.floats(0.01, 1e5))

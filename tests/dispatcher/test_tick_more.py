@@ -175,7 +175,7 @@ def test_a_silent_run_is_interrupted_as_a_stall_and_waits_by_the_ladder(tmp_path
 
 def test_a_node_with_its_own_limit_never_stalls(yard: Yard, clock: FakeClock) -> None:
     """D126."""
-    yard.bot(waits(yard.folder).replace("tool work:\n", "tool work:\n  timeout: \"1h\"\n", 1))
+    yard.bot(waits(yard.folder).replace("tool work:\n", 'tool work:\n  timeout: "1h"\n', 1))
     card = yard.make()
     yard.tick(wait=False)
     yard.until("started")

@@ -18,6 +18,7 @@ from connectors.card import PERSON, Card, Comment, Mover
 from connectors.drafts import CardDraft
 from connectors.native.board import NativeBoard
 from dispatcher.daemon.daemon import Daemon
+from dispatcher.daemon.inbox import Inbox
 from dispatcher.ledger.records import CardView, Key, Snapshot
 from dispatcher.tick import TickReport
 from dispatcher.wiring import Wiring
@@ -113,7 +114,7 @@ class Yard:
         store = self.folder / "store"
         self.wiring = Wiring(settings, store_dir=store, store_url=f"sqlite:///{store / 'pointsman.db'}")
         self.wiring.clock = self.clock
-        self.daemon = Daemon(self.wiring, self.environment)
+        self.daemon = Daemon(self.wiring, self.environment, Inbox())
         self.daemon.open()
 
     def bot(self, text: str, name: str = "work") -> None:
