@@ -22,7 +22,7 @@ from config.expansion import expand, has_reference
 from config.findings import dotted, explained, is_secret, undotted
 from config.problems import ConfigError, Problem, did_you_mean
 from config.reading import Document, Key, read_document
-from config.settings import ELIGIBLE_BY_DEFAULT, Origin, Settings
+from config.settings import ELIGIBLE_BY_DEFAULT, Origin, Settings, defaults
 from config.templates import KNOWN_NAMES
 from config.variables import read_variables
 
@@ -63,6 +63,22 @@ def _shown(path: Path) -> str:
     """``path`` as a person here would write it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def salvage(path: Path, environment: Mapping[str, str]) -> Settings:
+    """The defaults, with the ``store`` section of a file that is otherwise wrong, when that much can be read.
+
+    For verbs that only look: they must find the same store as before the file was broken.
+    """
+    blank = defaults(path.absolute().parent, environment)
+    try:
+        document = read_document(path, _shown(path))
+        filled = _Filling(document, environment)
+        section = filled.mapping({"store": document.data.get("store") or {}}, ())
+        settings = Settings.model_validate(section)
+    except (ConfigError, ValidationError):
+        return blank
+    return settings.located(blank.origin)
 
 
 def load_complete(path: Path, environment: Mapping[str, str]) -> Settings:

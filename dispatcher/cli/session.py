@@ -28,7 +28,7 @@ class Need(Enum):
     """How much of the configuration a verb cannot do without."""
 
     NOTHING = "nothing"
-    """An unusable ``./pointsman.yaml`` is told and not used; one named by ``--config`` is refused all the same."""
+    """Of an unusable ``./pointsman.yaml`` only the store is used; one named by ``--config`` is refused all the same."""
     SETTINGS = "settings"
     """The configuration must be right."""
     BOTS = "bots"
@@ -108,8 +108,10 @@ class Session:
         except ConfigError as error:
             if self.need is not Need.NOTHING or self.given_config is not None or error.code == "invalid_setting":
                 raise
-            self.warn(f"{path.name} is not used. {error.message}")
-            return defaults(self.folder, self.environment)
+            from config.load import salvage
+
+            self.warn(f"Of {path.name} only the store is used. {error.message}")
+            return salvage(path, self.environment)
 
     def _load(self, path: Path) -> Settings:
         if self.need is Need.BOTS:

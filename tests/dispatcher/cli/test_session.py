@@ -54,13 +54,28 @@ def test_a_verb_that_only_looks_goes_on_without_a_broken_default_file(
     looking = session(tmp_path)
     looking.need = Need.NOTHING
     assert looking.settings().name == "pointsman"
-    assert "pointsman.yaml is not used" in capsys.readouterr().err
+    assert "Of pointsman.yaml only the store is used" in capsys.readouterr().err
     working = session(tmp_path)
     with pytest.raises(ConfigError):
         working.settings()
     looking.use_config(tmp_path / "pointsman.yaml")
     with pytest.raises(ConfigError):
         looking.settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "folder"),
+    [
+        ("store: {dir: elsewhere}\nconcurency: {}\n", "elsewhere"),
+        ("store: {dri: x}\n", ".pointsman"),
+        ("a: [", ".pointsman"),
+    ],
+)
+def test_looking_finds_the_store_that_a_broken_file_names(tmp_path: Path, text: str, folder: str) -> None:
+    (tmp_path / "pointsman.yaml").write_text(text)
+    looking = session(tmp_path)
+    looking.need = Need.NOTHING
+    assert looking.store_dir == tmp_path / folder
 
 
 def test_only_the_daemon_minds_a_missing_bot(tmp_path: Path) -> None:
