@@ -18,9 +18,10 @@ from engine.runtime.ending import Ending
 from engine.runtime.gates import check_budget, check_stop
 from engine.runtime.host import Host
 from engine.runtime.leaving import reach_fail
-from engine.runtime.loop import Place, run_to_end
+from engine.runtime.loop import run_to_end
 from engine.runtime.meter import Meter
 from engine.runtime.opening import Opening, open_line, stop_cell, visible_environment
+from engine.runtime.place import Place
 from engine.runtime.preparing import prepare
 from engine.runtime.program import Program, load_program
 from engine.runtime.requests import LaunchRequest

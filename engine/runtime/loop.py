@@ -6,43 +6,39 @@ Called by ``launch`` and ``resume`` with the place to start from. It decides not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.runtime.attempt import Line
 from engine.runtime.ending import Ending
+from engine.runtime.fan_out import is_fan_out, spread
 from engine.runtime.leaving import leave
+from engine.runtime.place import Place
 from engine.runtime.step import take
 from engine.runtime.writing import conclude
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a line starts: a node, and whether it is finished already and only its edge has to be chosen.
-
-    ``announced``: its start is stored; ``resumed``: a resume starts at it.
-    """
-
-    node: str
-    completed: bool = False
-    announced: bool = False
-    resumed: bool = False
 
 
 def run_to_end(line: Line, place: Place) -> Ending:
     """Walk until the attempt ends, and store the ending. Raises StoreError when it cannot be stored at all."""
     ending = walk(line, place)
+    assert isinstance(ending, Ending)  # the main line is bound for no node
     conclude(line, ending)
     return ending
 
 
-def walk(line: Line, place: Place) -> Ending:
-    """Walk until the line ends; nothing of the ending is stored yet."""
-    while True:
-        if not place.completed:
-            ended = take(line, place.node, announced=place.announced, resumed=place.resumed)
-            if ended is not None:
-                return ended
-        onward = leave(line, place.node)
+def walk(line: Line, place: Place, until: str = "") -> Ending | str:
+    """Walk until the line ends, or until it reaches the node ``until``; nothing of the ending is stored yet."""
+    while place.node != until:
+        onward = _one(line, place)
         if isinstance(onward, Ending):
             return onward
         place = Place(onward)
+    return until
+
+
+def _one(line: Line, place: Place) -> str | Ending:
+    """One node and its edge: the next node, or how the line ends."""
+    if is_fan_out(line.attempt.graph.nodes.get(place.node)):
+        return spread(line, place, walk)
+    if not place.completed:
+        ended = take(line, place.node, announced=place.announced, resumed=place.resumed)
+        if ended is not None:
+            return ended
+    return leave(line, place.node)

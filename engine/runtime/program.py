@@ -69,7 +69,7 @@ def _unsupported(host: Host, node: Node) -> str:
     return "" if host.nodes[node.kind] is not None else f"{node.kind} nodes are"
 
 
-RUN_MODES = frozenset({RouterMode.CONDITION, RouterMode.ROUND_ROBIN})
+RUN_MODES = frozenset(set(RouterMode) - {RouterMode.LLM})
 """Router modes of this build."""
 
 

@@ -20,9 +20,10 @@ from engine.runtime.budget import Refused, before_node
 from engine.runtime.ending import over_budget
 from engine.runtime.executing import RECOVERY
 from engine.runtime.host import Host
-from engine.runtime.loop import Place, run_to_end
+from engine.runtime.loop import run_to_end
 from engine.runtime.meter import Meter
 from engine.runtime.opening import Opening, open_line, recall, stop_cell
+from engine.runtime.place import Place
 from engine.runtime.preparing import prepare
 from engine.runtime.requests import ResumeRequest
 from engine.runtime.settling import complete
@@ -147,11 +148,24 @@ def _after_answers(line: Line, answered: Answered) -> Start:
     data = {"interaction_id": question.interaction_id, "answers": answered.answers}
     state.note(EventType.HUMAN_ANSWERS_RECORDED, name, **data)
     node = line.attempt.graph.nodes.get(name)
+    if line.state.parallel:
+        return _after_branch_answers(line, answered)
     if node is not None:
         complete(line, prepare(line, node), Completed(answered.answers), answered=True)
     state.note(EventType.RUN_RESUMED)
     accepted = AnswersAccepted(question.interaction_id, name, answered.answers)
     return Start(Place(name, completed=node is not None), ClaimChange(accepted, state.owed.head, rows_of(state.owed)))
+
+
+def _after_branch_answers(line: Line, answered: Answered) -> Start:
+    """The router runs again: finished siblings return at once, the asked branch takes its answers (engine.md 7.5)."""
+    question, state = answered.question, line.state
+    state.parallel = {name: value for name, value in state.parallel.items() if not name.startswith("pending_")}
+    router = str(state.parallel["router_node_id"])
+    state.note(EventType.RUN_RESUMED)
+    accepted = AnswersAccepted(question.interaction_id, question.node_id, answered.answers)
+    change = ClaimChange(accepted, state.head(router), rows_of(state.owed))
+    return Start(Place(router, resumed=True), change)
 
 
 def _go_on(line: Line, place: Place) -> None:

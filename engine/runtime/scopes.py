@@ -59,7 +59,12 @@ class Scopes:
         self._loop = LazyMap(tuple(graph.loops), self._loop_view)
         self._each = LazyMap(each, self._each_view)
         self._run = LazyMap(_RUN_FIELDS, self._run_field)
+        self._load_history = load_history
         self._history = lambda node: state.history(node, load_history)
+
+    def over(self, state: RunState) -> Scopes:
+        """The scopes of another line of the same attempt."""
+        return Scopes(self._run_id, self._graph, state, self._caps, self._load_history)
 
     def at(self, input_: Mapping[str, Any] = NO_INPUT) -> Scope:
         """The scope of a place whose ``input`` is the node's input, on an edge the source's output."""

@@ -17,9 +17,7 @@ from engine.runtime.budget import to_warn
 from engine.runtime.ending import Ending, asked, failed_resumable, stopped
 from engine.runtime.executing import RECOVERY
 from engine.runtime.preparing import Step, question_id
-
-FAN_OUT = frozenset({RouterMode.FAN_OUT_ALL, RouterMode.FAN_OUT_EACH})
-"""Router modes that start branches; their anchor stays uncompleted while the branches run (engine.md 3.5)."""
+from engine.runtime.state import FAN_OUT
 
 
 def settle(line: Line, step: Step, outcome: Outcome) -> Ending | None:

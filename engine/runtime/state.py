@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.checkpoint import ArtifactVersion, Head, OutputRow, Spent, StoredOutput
+from engine.dsl.graph import RouterMode
 from engine.events import EventType, NewEvent
 from engine.runtime.loops import FRESH, LoopState
 from engine.runtime.meter import Meter
@@ -18,6 +19,8 @@ HIDDEN = "hidden_outputs"
 """Key of ``Head.extra``: nodes whose recorded output a round-robin router has dropped."""
 PLACES = "output_places"
 """Key of ``Head.extra``: node -> branch path of its output's row."""
+FAN_OUT = frozenset({RouterMode.FAN_OUT_ALL, RouterMode.FAN_OUT_EACH})
+"""Router modes that start branches; their anchor stays uncompleted while the branches run (engine.md 3.5)."""
 FAILED = "failed_branches"
 """Key of ``Head.extra``: join -> failed branches that its input and output will carry."""
 
