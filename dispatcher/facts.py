@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from connectors.card import Card, MoverKind
+from dispatcher import breakers
 from dispatcher.candidate import Blocker, BoardFacts, Candidate, Full, Pending, Problem, RetryWait
 from dispatcher.ledger.records import Key, Link
 from dispatcher.policy import Action, Found, Life, RunFacts, facets_of, row_for
@@ -163,6 +164,7 @@ def board_facts(world: World, name: str) -> BoardFacts:
         name=name,
         eligible=read.eligible,
         partial=read.partial,
+        breaker=breakers.of_board(world, name),
         wip_full=_wip_full(world, read),
         **facts,  # type: ignore[arg-type]
     )
@@ -189,6 +191,7 @@ def candidate(world: World, card: Card, board: BoardFacts, *, released: bool = F
         run=run,
         parked=key in world.snapshot.parks,
         released=released,
+        breaker=breakers.of_card(world, card),
         pending=Pending(pending.origin, pending.to, pending.effect_id) if pending else None,
         run_stopping=world.waiting_to_settle.get(key),
         gave_up={"n": stamp.attempts, "code": stamp.code, "error": stamp.error} if stamp else None,

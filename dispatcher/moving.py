@@ -13,7 +13,7 @@ from enum import StrEnum
 from connectors.base import Absent, Move, Moved
 from connectors.card import Card, Mover, MoverKind
 from connectors.errors import ConnectorError, UnknownColumn
-from dispatcher import log
+from dispatcher import breakers, log
 from dispatcher.ladder import wait_after
 from dispatcher.ledger import cards, outcomes
 from dispatcher.ledger.records import PendingMove
@@ -65,6 +65,7 @@ def move(world: World, card: Card, to: str, why: str) -> Result:
         return Result(Outcome.ELSEWHERE, answer.card, answer.why)
     _confirmed(world, answer.card, expected=True)
     if answer.changed:
+        breakers.count_move(world, answer.card, why)
         _log.info("card.moved", board=card.board, card_id=card.id, to=to, why=why)
     return Result(Outcome.MOVED if answer.changed else Outcome.THERE, answer.card)
 

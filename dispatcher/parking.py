@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from connectors.card import BoardEventType, Card
-from dispatcher import facts, following, log, moving
+from dispatcher import breakers, facts, following, log, moving
 from dispatcher.commenting import say
 from dispatcher.ledger import cards, outcomes
 from dispatcher.ledger.records import ClaimState, Follows, GiveUp, Key, Link, Park
@@ -105,12 +105,13 @@ def _park(world: World, card: Card, told: RunFacts, record: RunRecord, decision:
     key = (card.board, card.id)
     park = world.snapshot.parks.get(key)
     same = park is not None and park.reason == decision.reason and park.outcome == record.outcome_sequence
-    if same and not told.gesture:
+    if (same and not told.gesture) or breakers.of_card(world, card) is not None:
         return
     link = world.links[key]
     world.note(key, link.number, decision)
     if world.dry:
         return
+    breakers.by_person(world, card)
     made = following.park_of(world, following.case_of(world, card, record, decision))
     _write(world, card, made, handled=card.column_sequence if told.gesture else 0)
     to = world.station.settings.columns.awaiting_input

@@ -12,7 +12,7 @@ from functools import partial
 from connectors.base import Absent
 from connectors.card import BoardEventType, Card, MoverKind
 from connectors.errors import ConnectorError
-from dispatcher import facts, following, log, moving
+from dispatcher import breakers, facts, following, log, moving
 from dispatcher.cleaning import clean
 from dispatcher.commenting import comment
 from dispatcher.hooking import after_run
@@ -23,6 +23,8 @@ from dispatcher.world import World
 from engine.run import RunRecord
 
 _log = log.get(__name__)
+FAILURES = frozenset({Follows.FAILED, Follows.GAVE_UP})
+"""What counts for the board's breaker, and waits while it is open."""
 KEPT = {Follows.RETRY: ClaimState.RETRYING, Follows.PARKED: ClaimState.PARKED}
 """What becomes of the claim; anything else releases it."""
 
@@ -132,6 +134,9 @@ def _decided(world: World, ended: Ended) -> Settlement:
 def _moved(world: World, ended: Ended, settlement: Settlement) -> bool | None:
     """E5: whether the card was moved; None when the board did not take the move now."""
     card, to = world.cards[ended.link.key], settlement.to_column
+    failed = settlement.follows in FAILURES
+    if failed and to and breakers.of_board(world, card.board) is not None:
+        return None
     if settlement.moved or not to or not _may_move(world, ended, card):
         return settlement.moved
     result = moving.move(world, card, to, settlement.follows.value)
@@ -140,6 +145,8 @@ def _moved(world: World, ended: Ended, settlement: Settlement) -> bool | None:
     if result.outcome is moving.Outcome.UNMAPPED and world.station.memory.first_time(f"unmapped {card.board} {to}"):
         _log.warning("column.lost", board=card.board, column=to)
     moved = result.outcome in (moving.Outcome.MOVED, moving.Outcome.THERE)
+    if failed and moved:
+        breakers.count_failure(world, card.board, settlement.code)
     with world.station.ledger.write() as connection:
         outcomes.change_settlement(connection, settlement, moved=moved)
     return moved
@@ -170,6 +177,8 @@ def _close(world: World, settlement: Settlement) -> None:
             cards.keep_claim(connection, key, kept)
         else:
             released = cards.release(connection, key)
+    if settlement.follows is Follows.COMPLETED:
+        breakers.succeeded(world, world.cards[key])
     world.settled.add((settlement.run_id, settlement.outcome))
     world.wrote = True
     if released:

@@ -13,7 +13,7 @@ from functools import partial
 from connectors.base import Absent
 from connectors.card import BoardEventType, Card
 from connectors.errors import ConnectorError
-from dispatcher import facts, gates, log, moving
+from dispatcher import breakers, facts, gates, log, moving
 from dispatcher.candidate import BoardFacts, Candidate, Problem
 from dispatcher.executing import Plan, execute
 from dispatcher.ledger import Transaction, cards, outcomes
@@ -50,6 +50,7 @@ def start(world: World, wanted: Wanted) -> Decision:
     """S0 to S6 and the hand-over to a slot; the decision as it turned out: the start, or the hold."""
     crash, station = world.station.crash, world.station
     crash.passed("S0")
+    breakers.by_person(world, wanted.card)
     begun = _planned(world, wanted)
     with station.ledger.write() as connection:
         cards.open_intent(connection, begun, station.owner, world.now)
@@ -152,6 +153,7 @@ def _handed_over(world: World, wanted: Wanted, plan: Plan) -> Decision:
     run: Callable[[], None] = partial(execute, world.station, plan)
     world.station.slots.submit(work, run)
     world.started.append(begun.key)
+    breakers.started(world, plan.card)
     event = "run.started" if begun.kind == "fresh" else "run.resumed"
     _log.info(event, board=begun.key[0], card_id=begun.key[1], run_id=begun.run_id, attempt=plan.attempt)
     return replace(wanted.decision, run_id=begun.run_id)

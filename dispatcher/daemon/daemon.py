@@ -202,6 +202,8 @@ class Daemon:
         """Store what people ask for."""
         with self.wiring.ledger.write() as connection:
             daemon_rows.want(connection, DesiredState(state, by, self.clock.now()))
+            if Desired(state) is Desired.RUNNING:
+                daemon_rows.close_breakers(connection, "board")
         _log.info(_DESIRED[Desired(state)], by=by)
 
     def reload(self) -> bool:

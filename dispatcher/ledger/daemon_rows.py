@@ -51,6 +51,11 @@ def drop_breaker(connection: Connection, scope: str, name: str) -> int:
     return remove(connection, BreakerRow, scope=scope, name=name)
 
 
+def close_breakers(connection: Connection, scope: str) -> int:
+    """Close every breaker of that scope."""
+    return remove(connection, BreakerRow, scope=scope)
+
+
 def hook_result(connection: Connection, run_id: str, attempt: int, hook: str) -> str:
     """How that hook of that attempt ended, empty when it did not."""
     row = one(connection, HookMark, run_id=run_id, attempt=attempt, hook=hook)
