@@ -3,8 +3,8 @@
 #
 #   demo/run.sh [REPOSITORY]     the notes of REPOSITORY (a clone of it: yours stays as it is), or of a made-up one
 #
-# Wants `pointsman` and git on the PATH; `make demo` sees to the first. Everything happens in one temporary folder,
-# which is named at the end and kept.
+# Wants `pointsman` and git on the PATH; `./run demo` sees to both. HEADING names the release. Everything happens in one
+# temporary folder, which is named at the end and kept.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -57,14 +57,14 @@ boards:
   - name: native
     kind: native
     bot: release-notes
-    vars: {repo: "$work/shop", heading: "{{card.title}}"}
+    vars: {repo: "$work/shop"}
 tick: {interval: 200ms}
 YAML
 show pointsman config check
 show pointsman validate bots/release-notes.bot
 
 say "A card in ready"
-show pointsman card create --title "Release 1.1" --column ready
+show pointsman card create --title "Draft the release notes" --column ready --bot-arg heading="${HEADING:-Release 1.1}"
 card=1
 
 say "The dispatcher picks it up; the bot drafts and asks"
