@@ -6,7 +6,7 @@ and resume executes in the thread that calls it. It reads no configuration and n
 
 from __future__ import annotations
 
-from engine.documents import RunView
+from engine.documents import RunView, read_view
 from engine.errors import LockHeld, WrongStatus
 from engine.nodes.kinds import NODE_KINDS
 from engine.ports import Clock, IdMaker
@@ -19,7 +19,6 @@ from engine.runtime.promote import Promotion, PromotionKind, promote
 from engine.runtime.requests import LaunchRequest, ResumeRequest
 from engine.runtime.resume import resume
 from engine.runtime.settings import EngineSettings
-from engine.runtime.state import visible
 from engine.runtime.stop import StopCause, StopKind
 from engine.runtime.watch import Watcher
 from engine.states import RunStatus, can_be_cancelled, is_running
@@ -130,10 +129,7 @@ class Engine:
 
     def inspect(self, run_id: str) -> RunView:
         """One reading of a run. Raises InvalidId, RunUnknown, RunDeleted, RecordUnreadable, StoreUnreachable."""
-        record = self.store.runs.get(run_id)
-        head = self.store.checkpoints.head(run_id)
-        outputs = visible(self.store.checkpoints.outputs(run_id), head)
-        return RunView(record, head, outputs, self.store.artifacts.latest(run_id))
+        return read_view(self.store, run_id)
 
     def promote(self, run_id: str, grace: float) -> Promotion:
         """Promote an orphan under its lock (engine.md 12.3). Raises RunUnknown, RunDeleted."""

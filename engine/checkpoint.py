@@ -6,7 +6,7 @@ outputs are rows of their own. It is the only authority on execution state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -111,6 +111,40 @@ class BranchRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkFile:
+    """A file of the workspace as a boundary saw it; ``path`` is relative, with ``/``, ``mode`` its permission bits.
+
+    An empty ``hash`` without ``skipped`` says that the file is gone; ``skipped`` says why its content was not kept.
+    """
+
+    path: str
+    mode: int = 0
+    hash: str = ""
+    skipped: str = ""
+
+    @property
+    def gone(self) -> bool:
+        """Whether the file is no longer there."""
+        return not self.hash and not self.skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A boundary of the workspace (engine.md 8.5): what changed since the mark ``parent`` (0: since nothing).
+
+    With ``ref`` it names an object of the pool that lists every file, and ``files`` is empty. A mark that changes
+    nothing is an alias of its parent.
+    """
+
+    seq: int
+    label: str
+    node_id: str
+    parent: int = 0
+    ref: str = ""
+    files: tuple[MarkFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Interaction:
     """A stored question; ``answers`` is None until it is answered."""
 
@@ -139,3 +173,32 @@ def interaction_id(run_id: str, node_id: str, iterations: tuple[tuple[str, int],
     if len(iterations) == 1:
         return f"{base}_{iterations[0][1]}"
     return base + "_" + "-".join(f"{loop}.{count}" for loop, count in iterations)
+
+
+HIDDEN = "hidden_outputs"
+"""Key of ``Head.extra``: nodes whose recorded output a round-robin router has dropped."""
+PLACES = "output_places"
+"""Key of ``Head.extra``: node -> branch path of its output's row, for outputs that were merged from branches."""
+
+
+def hidden_of(head: Head) -> frozenset[str]:
+    """Nodes whose stored output counts as dropped."""
+    found = head.extra.get(HIDDEN)
+    return frozenset(str(node) for node in found) if isinstance(found, list | tuple) else frozenset()
+
+
+def places_of(head: Head) -> dict[str, str]:
+    """The branch path of each output that does not lie on the main line."""
+    found = head.extra.get(PLACES)
+    return {str(node): str(path) for node, path in found.items()} if isinstance(found, Mapping) else {}
+
+
+def visible(rows: Iterable[StoredOutput], head: Head | None) -> dict[str, Mapping[str, object]]:
+    """The outputs of the main line among the newest rows: its own, and those merged from branches (engine.md 3.2)."""
+    hidden = hidden_of(head) if head else frozenset()
+    places = places_of(head) if head else {}
+    return {
+        each.row.node_id: each.row.output
+        for each in rows
+        if each.row.branch_path == places.get(each.row.node_id, "") and each.row.node_id not in hidden
+    }

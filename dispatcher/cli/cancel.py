@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dispatcher.cli.inspect import engine_for_reading
+from dispatcher.cli.inspect import store_for_reading
 from dispatcher.cli.session import Session
 
 
@@ -16,7 +16,8 @@ def command(session: Session, run_id: str, reason: str) -> int:
     """Write the cancel; a process that executes the run notices within a second."""
     from engine.documents import summary_document
 
-    record = engine_for_reading(session, run_id).cancel(run_id, reason)
+    store_for_reading(session, run_id)
+    record = session.wiring().engine.cancel(run_id, reason)
     if session.json:
         session.emit(summary_document(record))
     else:

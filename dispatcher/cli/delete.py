@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dispatcher.cli.inspect import engine_for_reading
+from dispatcher.cli.inspect import store_for_reading
 from dispatcher.cli.session import Session
 
 
@@ -13,7 +13,8 @@ from dispatcher.cli.session import Session
 @click.pass_obj
 def command(session: Session, run_id: str) -> int:
     """Delete under the run's lock."""
-    engine_for_reading(session, run_id).delete(run_id)
+    store_for_reading(session, run_id)
+    session.wiring().engine.delete(run_id)
     if session.json:
         session.emit({"run_id": run_id, "deleted": True})
     else:

@@ -6,7 +6,7 @@ import threading
 
 import click
 
-from dispatcher.cli.inspect import engine_for_reading
+from dispatcher.cli.inspect import store_for_reading
 from dispatcher.cli.session import Session
 
 LOOK = 0.3
@@ -22,11 +22,11 @@ def command(session: Session, run_id: str, follow: bool, since: int) -> int:
     from engine.documents import event_document
     from engine.states import is_running
 
-    engine = engine_for_reading(session, run_id)
+    store = store_for_reading(session, run_id)
     clock, never = session.wiring().clock, threading.Event()
     while True:
-        running = is_running(engine.store.runs.get(run_id).status)
-        for event in engine.store.timeline.events(run_id, since):
+        running = is_running(store.runs.get(run_id).status)
+        for event in store.timeline.events(run_id, since):
             session.emit(event_document(event))
             since = event.seq
         if not follow or not running or session.output.closed:

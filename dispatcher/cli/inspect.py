@@ -10,8 +10,8 @@ from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
 if TYPE_CHECKING:
-    from engine.api import Engine
     from engine.documents import RunView
+    from engine.store.store import Store
 
 SECTIONS = ("summary", "events", "trace", "tools", "artifacts", "interactions", "log", "all")
 
@@ -32,25 +32,27 @@ def command(session: Session, /, **given: Any) -> int:
     """Read and print."""
     if given["run_id"] is None:
         return _list(session, given)
-    engine = engine_for_reading(session, given["run_id"])
-    view = engine.inspect(given["run_id"])
+    from engine.documents import read_view
+
+    store = store_for_reading(session, given["run_id"])
+    view = read_view(store, given["run_id"])
     if session.json:
-        session.emit(_document(engine, view, given))
+        session.emit(_document(store, view, given))
     else:
         from dispatcher.cli.run_sections import section_text
 
-        session.say(section_text(engine, view, given))
+        session.say(section_text(store, view, given))
     return 0
 
 
-def engine_for_reading(session: Session, run_id: str) -> Engine:
-    """The engine over a store that exists; a reader makes none. Raises Refused for a run that no store can hold."""
+def store_for_reading(session: Session, run_id: str) -> Store:
+    """The store, when there is one; a reader makes none. Raises InvalidId, and Refused where no store is."""
     from engine.run import check_run_id
 
     check_run_id(run_id)
     if not session.store_exists():
         raise Refused("not_found", f"Run {run_id} is unknown", f"There is no store at {session.store_dir} yet.")
-    return session.wiring().engine
+    return session.wiring().store
 
 
 def _list(session: Session, given: dict[str, Any]) -> int:
@@ -69,14 +71,14 @@ def _list(session: Session, given: dict[str, Any]) -> int:
     return 0
 
 
-def _document(engine: Engine, view: RunView, given: dict[str, Any]) -> dict[str, object]:
+def _document(store: Store, view: RunView, given: dict[str, Any]) -> dict[str, object]:
     from dispatcher.cli.run_sections import event_documents, executions
     from engine.documents import run_document
 
     document = run_document(view)
     run_id = view.record.id
     if given["events"] or given["section"] in ("events", "all"):
-        document["events"] = event_documents(engine, run_id)
+        document["events"] = event_documents(store, run_id)
     if given["node"] or given["list_nodes"]:
-        document["executions"] = executions(engine, run_id, given["node"] or "", given["iteration"])
+        document["executions"] = executions(store, run_id, given["node"] or "", given["iteration"])
     return document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dispatcher.cli.inspect import engine_for_reading
+from dispatcher.cli.inspect import store_for_reading
 from dispatcher.cli.session import Session
 
 
@@ -15,10 +15,10 @@ def command(session: Session, run_id: str) -> int:
     """Ask for the pause; the run's own process honours it."""
     from engine.documents import summary_document
 
-    engine = engine_for_reading(session, run_id)
-    engine.pause(run_id)
+    store = store_for_reading(session, run_id)
+    session.wiring().engine.pause(run_id)
     if session.json:
-        session.emit(summary_document(engine.store.runs.get(run_id)))
+        session.emit(summary_document(store.runs.get(run_id)))
     else:
         session.say(f"Run {run_id} pauses at its next node boundary.")
     return 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dispatcher.cli.inspect import engine_for_reading
+from dispatcher.cli.inspect import store_for_reading
 from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
@@ -17,10 +17,10 @@ from dispatcher.refusals import Refused
 @click.pass_obj
 def command(session: Session, run_id: str, output: Path | None) -> int:
     """Write the report."""
-    from engine.documents import report_text
+    from engine.documents import read_view, report_text
 
-    engine = engine_for_reading(session, run_id)
-    text = report_text(engine.inspect(run_id), engine.store.timeline.events(run_id))
+    store = store_for_reading(session, run_id)
+    text = report_text(read_view(store, run_id), store.timeline.events(run_id))
     path = str(session.folder / output) if output else ""
     if output is not None:
         try:

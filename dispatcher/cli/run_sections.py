@@ -13,23 +13,23 @@ from dispatcher.cli.run_text import detail_text
 from dispatcher.refusals import Refused
 
 if TYPE_CHECKING:
-    from engine.api import Engine
     from engine.documents import RunView
+    from engine.store.store import Store
 
 _TRACE = frozenset({"node_started", "node_finished", "edge_selected", "node_recovery"})
 _LOG_LINES = 200
 
 
-def event_documents(engine: Engine, run_id: str, since: int = 0) -> list[dict[str, object]]:
+def event_documents(store: Store, run_id: str, since: int = 0) -> list[dict[str, object]]:
     """The timeline as documents, oldest first."""
     from engine.documents import event_document
 
-    return [event_document(event) for event in engine.store.timeline.events(run_id, since)]
+    return [event_document(event) for event in store.timeline.events(run_id, since)]
 
 
-def executions(engine: Engine, run_id: str, node: str, iteration: int | None) -> list[dict[str, object]]:
+def executions(store: Store, run_id: str, node: str, iteration: int | None) -> list[dict[str, object]]:
     """Recorded executions, of one node or of all; ``iteration`` counts from 0. Raises Refused when there is none."""
-    rows = engine.store.checkpoints.history(run_id, node)
+    rows = store.checkpoints.history(run_id, node)
     if node and not rows:
         raise Refused("bad_input", f"Node {node} of run {run_id} has no recorded execution", "List them: --list-nodes.")
     made: list[dict[str, object]] = [
@@ -53,18 +53,18 @@ def executions(engine: Engine, run_id: str, node: str, iteration: int | None) ->
     return [made[iteration]]
 
 
-def section_text(engine: Engine, view: RunView, given: Mapping[str, Any]) -> str:
+def section_text(store: Store, view: RunView, given: Mapping[str, Any]) -> str:
     """What a person asked to see."""
     if given["node"] or given["list_nodes"]:
-        return _executions(engine, view, given)
+        return _executions(store, view, given)
     wanted = given["section"] or ("events" if given["events"] else "summary")
     if wanted != "all":
-        return SECTIONS[wanted](engine, view, given["full"])
-    return "\n\n".join(f"## {name}\n{part(engine, view, given['full'])}" for name, part in SECTIONS.items())
+        return SECTIONS[wanted](store, view, given["full"])
+    return "\n\n".join(f"## {name}\n{part(store, view, given['full'])}" for name, part in SECTIONS.items())
 
 
-def _executions(engine: Engine, view: RunView, given: Mapping[str, Any]) -> str:
-    rows = executions(engine, view.record.id, given["node"] or "", given["iteration"])
+def _executions(store: Store, view: RunView, given: Mapping[str, Any]) -> str:
+    rows = executions(store, view.record.id, given["node"] or "", given["iteration"])
     shown = [
         (each["node"], each["execution"], each["iteration_path"], each["duration_ms"], json_text(each["output"]))
         for each in rows
@@ -72,38 +72,38 @@ def _executions(engine: Engine, view: RunView, given: Mapping[str, Any]) -> str:
     return table(("NODE", "EXECUTION", "ITERATION", "MS", "OUTPUT"), shown)
 
 
-def _summary(_engine: Engine, view: RunView, full: bool) -> str:
+def _summary(_store: Store, view: RunView, full: bool) -> str:
     return detail_text(view, full=full)
 
 
-def _events(engine: Engine, view: RunView, full: bool) -> str:
-    return "\n".join(_line(each, full) for each in event_documents(engine, view.record.id))
+def _events(store: Store, view: RunView, full: bool) -> str:
+    return "\n".join(_line(each, full) for each in event_documents(store, view.record.id))
 
 
-def _trace(engine: Engine, view: RunView, full: bool) -> str:
-    return "\n".join(_line(each, full) for each in event_documents(engine, view.record.id) if each["type"] in _TRACE)
+def _trace(store: Store, view: RunView, full: bool) -> str:
+    return "\n".join(_line(each, full) for each in event_documents(store, view.record.id) if each["type"] in _TRACE)
 
 
-def _tools(engine: Engine, view: RunView, full: bool) -> str:
+def _tools(store: Store, view: RunView, full: bool) -> str:
     return "\n".join(
-        _line(each, full) for each in event_documents(engine, view.record.id) if str(each["type"]).startswith("tool_")
+        _line(each, full) for each in event_documents(store, view.record.id) if str(each["type"]).startswith("tool_")
     )
 
 
-def _artifacts(engine: Engine, view: RunView, full: bool) -> str:
-    rows = engine.store.artifacts.versions(view.record.id)
+def _artifacts(store: Store, view: RunView, full: bool) -> str:
+    rows = store.artifacts.versions(view.record.id)
     return "\n".join(f"{each.name} {each.version} from {each.node_id}: {_cut(each.data, full)}" for each in rows)
 
 
-def _interactions(engine: Engine, view: RunView, full: bool) -> str:
-    rows = engine.store.interactions.all(view.record.id)
+def _interactions(store: Store, view: RunView, full: bool) -> str:
+    rows = store.interactions.all(view.record.id)
     return "\n".join(
         f"{each.id} ({each.kind}): {_cut(each.questions, full)} -> {_cut(each.answers, full)}" for each in rows
     )
 
 
-def _log(engine: Engine, view: RunView, full: bool) -> str:
-    path = Path(engine.store.root) / "runs" / view.record.id / "run.log"
+def _log(store: Store, view: RunView, full: bool) -> str:
+    path = Path(store.root) / "runs" / view.record.id / "run.log"
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -111,7 +111,7 @@ def _log(engine: Engine, view: RunView, full: bool) -> str:
     return "\n".join(lines if full else lines[-_LOG_LINES:])
 
 
-SECTIONS: Mapping[str, Callable[[Engine, RunView, bool], str]] = MappingProxyType(
+SECTIONS: Mapping[str, Callable[[Store, RunView, bool], str]] = MappingProxyType(
     {
         "summary": _summary,
         "events": _events,

@@ -25,6 +25,7 @@ from engine.runtime.state import RunState
 from engine.runtime.stop import StopCell
 from engine.store.changes import Boundary, Written
 from engine.store.store import Store
+from engine.workspace.tracker import Tracker
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class Attempt:
     """What stays the same from the claim to the release of the lock.
 
     ``deadline`` is the monotonic second at which ``--timeout`` passes, None without one; ``lock_fd`` is inherited by
-    every process of the run; ``environment`` is what tools see; ``nodes`` says which function executes which kind.
+    every process of the run; ``environment`` is what tools see; ``nodes`` says which function executes which kind; ``tracker`` records
+    boundaries of the workspace, None where nothing of the graph writes files or the setting is off.
     """
 
     run_id: str
@@ -53,6 +55,7 @@ class Attempt:
     deadline: float | None = None
     progress: Seen = unseen
     environment: Mapping[str, str] = field(default_factory=dict)
+    tracker: Tracker | None = None
 
 
 class Keeper(Protocol):

@@ -19,15 +19,16 @@ from engine.runtime.gates import check_budget, check_stop
 from engine.runtime.host import Host
 from engine.runtime.leaving import reach_fail
 from engine.runtime.loop import run_to_end
+from engine.runtime.marking import mark_start
 from engine.runtime.meter import Meter
-from engine.runtime.opening import Opening, open_line, stop_cell, visible_environment
+from engine.runtime.opening import Opening, close, open_line, stop_cell, visible_environment
 from engine.runtime.place import Place
 from engine.runtime.preparing import prepare
 from engine.runtime.program import Program, load_program
 from engine.runtime.requests import LaunchRequest
-from engine.runtime.state import RunState
+from engine.runtime.state import Owed, RunState
 from engine.runtime.variables import given_values, resolve
-from engine.runtime.writing import conclude, started_data
+from engine.runtime.writing import conclude, rows_of, started_data
 from engine.store.changes import Launch, Written
 from engine.store.locks import RunLock
 
@@ -86,7 +87,7 @@ def _launch_locked(host: Host, request: LaunchRequest, prepared: Prepared, lock:
                 else:
                     run_to_end(line, Place(graph.entry, announced=True))
             finally:
-                line.attempt.runlog.close()
+                close(line.attempt)
 
 
 def _insert(host: Host, new: NewRun, first: Launch) -> None:
@@ -110,8 +111,11 @@ def _first_commit(host: Host, line: Line, prepared: Prepared, refused: Ending | 
     events = [NewEvent(EventType.RUN_STARTED, data={"inputs": prepared.given, "loop_bounds": bounds})]
     if refused is None:
         step = prepare(line, graph.nodes[graph.entry])
+        mark_start(line, step)
         events.append(NewEvent(EventType.NODE_STARTED, graph.entry, data=started_data(step)))
-    return Launch(host.owner, Head(graph.entry), prepared.program.sources, Written(events=tuple(events)))
+    written = rows_of(line.state.owed).and_then(Written(events=tuple(events)))
+    line.state.owed = Owed()
+    return Launch(host.owner, Head(graph.entry), prepared.program.sources, written)
 
 
 def _new_run(request: LaunchRequest, prepared: Prepared, run_id: str) -> NewRun:

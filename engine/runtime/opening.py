@@ -21,6 +21,7 @@ from engine.runtime.attempt import Attempt, Line
 from engine.runtime.budget import Caps, GracePolicy, still_warned
 from engine.runtime.host import Host
 from engine.runtime.loops import loop_map
+from engine.runtime.marking import tracker_of
 from engine.runtime.requests import Seen, unseen
 from engine.runtime.runlog import RunLog
 from engine.runtime.scopes import Scopes
@@ -75,6 +76,7 @@ def open_line(host: Host, graph: Graph, state: RunState, opening: Opening) -> Li
         progress=opening.progress,
         deadline=host.clock.monotonic() + opening.timeout if opening.timeout else None,
         environment=environment_of(host, graph, folders, opening.run_id),
+        tracker=tracker_of(host, graph, folders, opening.run_id),
     )
     scopes = Scopes(opening.run_id, graph, state, caps, lambda node: history(host, opening.run_id, node))
     return Line(attempt, state, scopes, host.store.boundary(opening.run_id, opening.epoch))
@@ -125,3 +127,10 @@ def recall(state: RunState, artifacts: Mapping[str, ArtifactVersion]) -> None:
         state.artifacts[name] = version
         if isinstance(version.data, dict):
             state.published[name] = version.data
+
+
+def close(attempt: Attempt) -> None:
+    """Let go of what an attempt holds open."""
+    if attempt.tracker is not None:
+        attempt.tracker.close()
+    attempt.runlog.close()

@@ -42,9 +42,14 @@ class Step:
     @property
     def path(self) -> str:
         """The iteration as text: empty outside loops, a number in one loop, an encoded path in several."""
-        if len(self.loops) <= 1:
-            return str(self.iteration) if self.loops else ""
-        return "-".join(f"{name}.{count}" for name, count in self.loops)
+        return iteration_path(self.loops)
+
+
+def iteration_path(loops: tuple[tuple[str, int], ...]) -> str:
+    """The iteration as text: empty outside loops, a number in one loop, an encoded path in several."""
+    if len(loops) <= 1:
+        return str(loops[0][1]) if loops else ""
+    return "-".join(f"{name}.{count}" for name, count in loops)
 
 
 def prepare(line: Line, node: Node, *, resumed: bool = False) -> Step:

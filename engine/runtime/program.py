@@ -8,12 +8,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.dsl.graph import Graph, Node, RouterMode, RouterNode, ToolNode
-from engine.dsl.load import Loaded, launch_errors, load
 from engine.errors import SourceInvalid
 from engine.run import SourceFile
 from engine.runtime.host import Host
+
+if TYPE_CHECKING:
+    from engine.dsl.load import Loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class Program:
 
 def load_program(host: Host, file: Path) -> Program:
     """Load a workflow for execution. Raises SourceMissing, SourceInvalid with the first error."""
+    from engine.dsl.load import load
+
     loaded = load(file, host.settings.around)
     _refuse_errors(loaded, file)
     graph = loaded.graph
@@ -41,6 +46,8 @@ def load_program(host: Host, file: Path) -> Program:
 
 
 def _refuse_errors(loaded: Loaded, file: Path) -> None:
+    from engine.dsl.load import launch_errors
+
     errors = launch_errors(loaded)
     if not errors:
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.checkpoint import Head
+from engine.checkpoint import Head, visible
 from engine.errors import AlreadyRunning
 from engine.events import EventType
 from engine.outcome import Completed
@@ -22,12 +22,13 @@ from engine.runtime.executing import RECOVERY
 from engine.runtime.host import Host
 from engine.runtime.loop import run_to_end
 from engine.runtime.meter import Meter
-from engine.runtime.opening import Opening, open_line, recall, stop_cell
+from engine.runtime.marking import mark_resume
+from engine.runtime.opening import Opening, close, open_line, recall, stop_cell
 from engine.runtime.place import Place
 from engine.runtime.preparing import prepare
 from engine.runtime.requests import ResumeRequest
 from engine.runtime.settling import complete
-from engine.runtime.state import Owed, restored, visible
+from engine.runtime.state import Owed, restored
 from engine.runtime.takeover import held, take_over
 from engine.runtime.writing import conclude, rows_of
 from engine.states import RunStatus
@@ -99,7 +100,7 @@ def _resume_locked(host: Host, request: ResumeRequest, admitted: Admitted, lock:
             try:
                 _go_on(line, start.place)
             finally:
-                attempt.runlog.close()
+                close(attempt)
 
 
 def _accepted(change: ClaimChange, request: ResumeRequest, admitted: Admitted) -> ClaimChange:
@@ -171,6 +172,7 @@ def _after_branch_answers(line: Line, answered: Answered) -> Start:
 def _go_on(line: Line, place: Place) -> None:
     """The budget's pre-flight, then the walk (engine.md 10.4)."""
     attempt = line.attempt
+    mark_resume(line, place.node)
     verdict = before_node(line.state.spent(), attempt.caps, attempt.grace)
     if isinstance(verdict, Refused):
         pause = attempt.caps.pause_on_exceeded

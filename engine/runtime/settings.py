@@ -21,7 +21,7 @@ class EngineSettings:
 
     ``environment`` is the environment of this process as given, ``secret_names`` the variables that the configuration
     uses as secrets; what a tool sees of both is decided in ``engine/process.py`` (engine.md 12.4). ``exit_grace`` 0
-    switches the grace off (engine.md 10.3). ``max_cost_per_day_usd`` 0 switches the daily cap off (10.6). ``around`` is
+    switches the grace off (engine.md 10.3). ``max_cost_per_day_usd`` 0 switches the daily cap off (10.6). ``workspace_boundaries`` False records no boundaries of workspaces (8.5). ``around`` is
     what the compiler is told about connections, operations and backends, ``nodes`` the functions that execute kinds of
     nodes which the engine itself does not (backends).
     """
@@ -33,6 +33,8 @@ class EngineSettings:
     output_cap: int = 256 * 1024 * 1024
     max_cost_per_day_usd: float = 0.0
     branch_cancel_grace: float = 5.0
+    workspace_boundaries: bool = True
+    workspace_max_file: int = 32 * 1024 * 1024
     environment: Mapping[str, str] = field(default_factory=dict)
     secret_names: frozenset[str] = frozenset()
     around: Surroundings = field(default_factory=Surroundings)

@@ -6,19 +6,15 @@ of control. It hands out frozen heads; the store never sees the maps that the ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from engine.checkpoint import ArtifactVersion, Head, OutputRow, Spent, StoredOutput
+from engine.checkpoint import HIDDEN, PLACES, ArtifactVersion, Head, Mark, OutputRow, Spent, hidden_of, places_of
 from engine.dsl.graph import RouterMode
 from engine.events import EventType, NewEvent
 from engine.runtime.loops import FRESH, LoopState
 from engine.runtime.meter import Meter
 
-HIDDEN = "hidden_outputs"
-"""Key of ``Head.extra``: nodes whose recorded output a round-robin router has dropped."""
-PLACES = "output_places"
-"""Key of ``Head.extra``: node -> branch path of its output's row."""
 FAN_OUT = frozenset({RouterMode.FAN_OUT_ALL, RouterMode.FAN_OUT_EACH})
 """Router modes that start branches; their anchor stays uncompleted while the branches run (engine.md 3.5)."""
 FAILED = "failed_branches"
@@ -34,6 +30,7 @@ class Owed:
     artifacts: list[ArtifactVersion] = field(default_factory=list)
     events: list[NewEvent] = field(default_factory=list)
     spend: tuple[tuple[str, float], ...] = ()
+    marks: list[Mark] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -155,28 +152,6 @@ def restored(head: Head, vars_: Mapping[str, object], meter: Meter) -> RunState:
         parallel=dict(head.parallel),
         failed=dict(failed) if isinstance(failed, dict) else {},
     )
-
-
-def hidden_of(head: Head) -> frozenset[str]:
-    """Nodes whose stored output counts as dropped."""
-    return frozenset(str(node) for node in _as_list(head.extra.get(HIDDEN)))
-
-
-def places_of(head: Head) -> dict[str, str]:
-    """The branch path of each output that does not lie on the main line."""
-    found = head.extra.get(PLACES)
-    return {str(node): str(path) for node, path in found.items()} if isinstance(found, dict) else {}
-
-
-def visible(rows: Iterable[StoredOutput], head: Head | None) -> dict[str, Mapping[str, object]]:
-    """The outputs of the main line among the stored rows: its own, and those merged from branches (engine.md 3.2)."""
-    hidden = hidden_of(head) if head else frozenset()
-    places = places_of(head) if head else {}
-    return {
-        each.row.node_id: each.row.output
-        for each in rows
-        if each.row.branch_path == places.get(each.row.node_id, "") and each.row.node_id not in hidden
-    }
 
 
 def _loop_of(name: str, head: Head) -> LoopState:

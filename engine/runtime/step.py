@@ -12,6 +12,7 @@ from engine.runtime.attempt import Line
 from engine.runtime.ending import Ending, failed_resumable
 from engine.runtime.executing import check_schema, execute
 from engine.runtime.gates import check_budget, check_stop
+from engine.runtime.marking import mark_outcome, mark_start
 from engine.runtime.preparing import prepare
 from engine.runtime.settling import settle
 from engine.runtime.writing import announce
@@ -33,6 +34,8 @@ def take(line: Line, name: str, *, announced: bool = False, resumed: bool = Fals
     except EvaluationError as problem:
         return failed_resumable(name, FailureCode.EXPRESSION_FAILED, f"the input of node {name}: {problem.message}")
     if not announced:
+        mark_start(line, step)
         announce(line, step)
     outcome = check_schema(line, step, execute(line, step))
+    mark_outcome(line, step, outcome)
     return settle(line, step, outcome)

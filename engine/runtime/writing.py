@@ -15,6 +15,7 @@ from engine.failures import FailureCode
 from engine.runtime.attempt import Attempt, Line
 from engine.runtime.budget import NANO
 from engine.runtime.ending import Ending
+from engine.runtime.marking import mark_end
 from engine.runtime.preparing import Step
 from engine.runtime.state import Owed
 from engine.runtime.stop import heed
@@ -72,6 +73,7 @@ def conclude(line: Line, ending: Ending) -> None:
     Raises StoreError when neither the ending nor the plain failure that replaces it could be written.
     """
     attempt = line.attempt
+    mark_end(line, ending)
     until = attempt.clock.monotonic() + FINAL_BOUND
     while True:
         try:
@@ -113,7 +115,13 @@ def _commit_ending(line: Line, ending: Ending) -> None:
 
 def rows_of(owed: Owed) -> Written:
     """The rows that are owed, as one batch."""
-    return Written(tuple(owed.outputs), tuple(owed.artifacts), events=tuple(owed.events), spend=owed.spend)
+    return Written(
+        tuple(owed.outputs),
+        tuple(owed.artifacts),
+        events=tuple(owed.events),
+        spend=owed.spend,
+        marks=tuple(owed.marks),
+    )
 
 
 def _give_up(line: Line, ending: Ending, problem: StoreError) -> None:
