@@ -27,10 +27,10 @@ from engine.dsl.marks import LaunchFacts, errors_at_launch, note_features
 from engine.dsl.subbots import check_children
 from engine.dsl.surroundings import Around, Surroundings
 from engine.dsl.texts import parse_texts
-from engine.dsl.unit import PACKED, Unit, main_file, read_unit, unit_of_text
+from engine.dsl.unit import NO_BUFFERS, PACKED, Unit, main_file, read_unit, unit_of_text
 from engine.errors import EngineError
 
-__all__ = ["Loaded", "launch_errors", "load", "load_text", "read_draft"]
+__all__ = ["Loaded", "Studied", "launch_errors", "load", "load_text", "read_draft", "study", "study_text"]
 
 DEEPEST_CHILD = 16
 
@@ -57,6 +57,15 @@ class Loaded:
         return tuple(found for found in self.diagnostics if found.is_error)
 
 
+@dataclass(frozen=True, slots=True)
+class Studied:
+    """A source that was loaded, with what an editor wants to know of it beyond the findings."""
+
+    loaded: Loaded
+    draft: Draft
+    unit: Unit
+
+
 def load(path: Path | str, around: Surroundings | None = None, **fields: Unpack[Around]) -> Loaded:
     """Read, check and compile the workflow at ``path``: ``.bot``, ``.iter``, a bundle folder, or a packed bundle.
 
@@ -66,15 +75,29 @@ def load(path: Path | str, around: Surroundings | None = None, **fields: Unpack[
     ``SourceMissing`` when the main file cannot be opened, ``SourceInvalid`` for a pack that cannot be read.
     """
     with _without_collector():
-        return _Loader(around or Surroundings(**fields)).load(Path(path), ())
+        return _Loader(around or Surroundings(**fields), NO_BUFFERS).study(Path(path), ()).loaded
 
 
 def load_text(text: str, *, label: str = "<text>", around: Surroundings | None = None) -> Loaded:
     """The same for source that is no file; it can neither import nor include."""
+    return study_text(text, label=label, around=around).loaded
+
+
+def study(path: Path, buffers: Mapping[Path, bytes], around: Surroundings | None = None) -> Studied:
+    """Load the source at ``path`` for an editor, with the texts of open files in the place of what is on disk.
+
+    Raises ``SourceMissing`` when the file is neither open nor on disk, ``SourceInvalid`` like ``load``.
+    """
+    with _without_collector():
+        return _Loader(around or Surroundings(), buffers).study(path, ())
+
+
+def study_text(text: str, *, label: str = "<text>", around: Surroundings | None = None) -> Studied:
+    """The same for source that is no file."""
     found = Diagnostics()
     with _without_collector():
         unit = unit_of_text(text, label, found)
-        return _Loader(around or Surroundings()).finish(unit, None, found, ())
+        return _Loader(around or Surroundings(), NO_BUFFERS).finish(unit, None, found, ())
 
 
 def opened(path: Path, cache: Path | None) -> Path:
@@ -114,17 +137,18 @@ def _without_collector() -> Iterator[None]:
 class _Loader:
     """One call of ``load`` with the children that it meets; each child is loaded once."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: Surroundings, buffers: Mapping[Path, bytes]) -> None:
         self.around = around
+        self.buffers = buffers
         self.problems: dict[Path, str] = {}
 
-    def load(self, path: Path, above: tuple[Path, ...]) -> Loaded:
+    def study(self, path: Path, above: tuple[Path, ...]) -> Studied:
         found = Diagnostics()
-        unit = read_unit(opened(path, self.around.cache), found)
+        unit = read_unit(opened(path, self.around.cache), found, self.buffers)
         bundle = read_bundle(unit.folder, found) if unit.is_bundle else None
         return self.finish(unit, bundle, found, (*above, unit.main.path.resolve()))
 
-    def finish(self, unit: Unit, bundle: Bundle | None, found: Diagnostics, above: tuple[Path, ...]) -> Loaded:
+    def finish(self, unit: Unit, bundle: Bundle | None, found: Diagnostics, above: tuple[Path, ...]) -> Studied:
         includes = Includes(unit.folder if above else None, found)
         draft = assemble(unit, bundle, includes, found)
         parse_texts(draft)
@@ -140,7 +164,8 @@ class _Loader:
         identity = Identity(total, sources, str(unit.folder), bundle.skills_dir if bundle else "")
         graph = None if found.has_errors else _graph(draft, flow, identity, bundle)
         texts = {source.label: source.text for source in unit.order}
-        return Loaded(graph, found.ordered(unit.labels), total, sources, texts, facts)
+        loaded = Loaded(graph, found.ordered(unit.labels), total, sources, texts, facts)
+        return Studied(loaded, draft, unit)
 
     def _child(self, path: Path, above: tuple[Path, ...]) -> str:
         """Why the subbot at ``path`` is no use, or the empty text. A child that is being loaded above is fine."""
@@ -155,7 +180,7 @@ class _Loader:
         if main not in self.problems:
             self.problems[main] = ""
             try:
-                errors = self.load(path, above).errors
+                errors = self.study(path, above).loaded.errors
             except EngineError as problem:
                 self.problems[main] = problem.message
             else:

@@ -45,7 +45,7 @@ class Want(StrEnum):
 class Prop:
     """One property. ``words`` are the accepted words of a WORD, ``extended`` those of them that are EXTENDED;
     ``environment`` lets a WORD be an environment form, ``single`` lets a lone element stand for a list;
-    ``code`` reports a bad value; ``shape`` names the block."""
+    ``code`` reports a bad value; ``shape`` names the block; ``names`` tells what kind of thing a name names."""
 
     want: Want
     words: tuple[str, ...] = ()
@@ -55,6 +55,7 @@ class Prop:
     shape: str = ""
     environment: bool = False
     single: bool = False
+    names: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def _block(shape: str, mark: Mark = Mark.CORE) -> Prop:
 
 
 _TEXT, _NAME, _BOOL, _INT, _NAMES = Prop(Want.TEXT), Prop(Want.NAME), Prop(Want.BOOL), Prop(Want.INT), Prop(Want.NAMES)
-_TEXTS, _TOOLS, _PROMPT, _MAP = Prop(Want.TEXTS), Prop(Want.TOOLS), Prop(Want.PROMPT), Prop(Want.MAP)
+_TEXTS, _TOOLS, _PROMPT, _MAP = Prop(Want.TEXTS), Prop(Want.TOOLS), Prop(Want.PROMPT, names="prompt"), Prop(Want.MAP)
 _SANDBOX = Prop(Want.SANDBOX, ("none", "auto", "inline"), code="C044", shape="sandbox")
 _ON_OFF = ("on", "off")
 _COMPRESS = _words("on", "off", "ultra", code="C102", mark=Mark.IGNORED)
@@ -93,7 +94,15 @@ _PROVIDER = Prop(Want.TEXT, mark=Mark.ADVISORY)
 _NEEDS = Prop(Want.NAMES, mark=Mark.EXTENDED, single=True)
 _LABELS = Prop(Want.TOOLS, mark=Mark.IGNORED)
 _AWAIT = _words("wait_all", "best_effort")
-_IO = {"input": _NAME, "output": _NAME, "publish": _NAME, "artifact_labels": _LABELS, "await": _AWAIT}
+_SCHEMA, _NODE = Prop(Want.NAME, names="schema"), Prop(Want.REF, names="node")
+_SERVERS = Prop(Want.NAMES, names="mcp_server")
+_IO = {
+    "input": _SCHEMA,
+    "output": _SCHEMA,
+    "publish": Prop(Want.NAME, names="artifact"),
+    "artifact_labels": _LABELS,
+    "await": _AWAIT,
+}
 _DESCRIBED = {"description": _TEXT}
 _MODES = ("none", "human", "llm", "llm_or_human", "review", "async", "human_or_host")
 _LATER_MODES = "review async human_or_host"
@@ -191,7 +200,7 @@ _TOOL = {
     "policy": _words("required", "recover", "best_effort", code="C103", mark=Mark.EXTENDED),
     "recovery": _block("recovery", Mark.EXTENDED),
     "action": Prop(Want.REF),
-    "connection": _TEXT,
+    "connection": Prop(Want.TEXT, names="connection"),
     "params": _block("params"),
     "idempotency_key": _TEXT,
     "retry": Prop(Want.OPEN, mark=Mark.IGNORED),
@@ -199,7 +208,7 @@ _TOOL = {
 
 _WORKFLOW = {
     **_DESCRIBED,
-    "entry": Prop(Want.REF),
+    "entry": _NODE,
     "vars": _block("vars"),
     "attachments": _block("attachments", Mark.EXTENDED),
     "default_backend": _TEXT,
@@ -214,7 +223,7 @@ _WORKFLOW = {
     "ask": _TEXTS,
     "deny": _TEXTS,
     "skills": Prop(Want.TOOLS, mark=Mark.ADVISORY),
-    "contract": Prop(Want.NAME, mark=Mark.ADVISORY),
+    "contract": Prop(Want.NAME, mark=Mark.ADVISORY, names="contract"),
     "mcp": _block("workflow_mcp", Mark.EXTENDED),
     "resources": _block("resources", Mark.EXTENDED),
     "loop_budget_guard": _words(*_ON_OFF, code="C133", extended="off"),
@@ -264,12 +273,19 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "tool": Shape(_TOOL),
         "compute": Shape({**_DESCRIBED, **_IO, "expr": _block("expr")}),
         "subbot": Shape(
-            {**_DESCRIBED, "source": _TEXT, "output": _NAME, "needs": _NEEDS, "isolated": _BOOL}, mapping=True
+            {
+                **_DESCRIBED,
+                "source": Prop(Want.TEXT, names="file"),
+                "output": _SCHEMA,
+                "needs": _NEEDS,
+                "isolated": _BOOL,
+            },
+            mapping=True,
         ),
         "fail": Shape({**_DESCRIBED, "code": _TEXT, "message": _TEXT, "resumable": _BOOL}),
         "emit": Shape({**_DESCRIBED, "event": _TEXT}, mapping=True),
-        "wait": Shape({**_DESCRIBED, "event": _TEXT, "timeout": _TEXT, "output": _NAME}),
-        "await_answers": Shape({**_DESCRIBED, "from": Prop(Want.REF), "timeout": _TEXT}),
+        "wait": Shape({**_DESCRIBED, "event": _TEXT, "timeout": _TEXT, "output": _SCHEMA}),
+        "await_answers": Shape({**_DESCRIBED, "from": _NODE, "timeout": _TEXT}),
         "workflow": Shape(_WORKFLOW, edges=True),
         "budget": Shape(_BUDGET),
         "expr": Shape({}, _TEXT),
@@ -291,8 +307,8 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
             {"threshold": Prop(Want.NUMBER, code="C043"), "preserve_recent": Prop(Want.INT, code="C043")}
         ),
         "memory": Shape(_MEMORY),
-        "agent_mcp": Shape({"inherit": _BOOL, "servers": _NAMES, "disable": _NAMES}),
-        "workflow_mcp": Shape({"autoload_project": _BOOL, "servers": _NAMES, "disable": _NAMES}),
+        "agent_mcp": Shape({"inherit": _BOOL, "servers": _SERVERS, "disable": _SERVERS}),
+        "workflow_mcp": Shape({"autoload_project": _BOOL, "servers": _SERVERS, "disable": _SERVERS}),
         "agent_cursors": Shape({"enabled": _BOOL}, Prop(Want.OPEN)),
         "fallbacks": Shape({}, _block("route")),
         "route": Shape(
@@ -327,7 +343,7 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "texts": Shape({}, _TEXT, twice="C085"),
         "supervisor": Shape(
             {
-                "watches": Prop(Want.NAMES, code="C191"),
+                "watches": Prop(Want.NAMES, code="C191", names="node"),
                 "model": _TEXT,
                 "system": _PROMPT,
                 "cooldown": _TEXT,

@@ -7,8 +7,10 @@ no further mistake.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from engine.dsl.ast import File, Import
 from engine.dsl.diagnostics import Diagnostics
@@ -20,6 +22,7 @@ EXTENSIONS = (".bot", ".iter")
 MAIN = "main.bot"
 LIB = "lib"
 PACKED = ".botz"
+NO_BUFFERS: Mapping[Path, bytes] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,10 @@ class Unit:
         return (self.main.label, *(source.label for source in self.fragments))
 
 
-def main_file(path: Path) -> Path:
+def main_file(path: Path, buffers: Mapping[Path, bytes] = NO_BUFFERS) -> Path:
     """The main file that ``path`` names: itself, or ``main.bot`` of a folder. Raises ``SourceMissing``."""
+    if path in buffers:
+        return path
     if path.is_dir():
         inner = path / MAIN
         if inner.is_file():
@@ -81,15 +86,18 @@ def read_bytes(path: Path) -> bytes:
         return stream.read(MOST_BYTES + 1)
 
 
-def read_unit(path: Path, found: Diagnostics) -> Unit:
-    """The unit whose main file is ``path``. Raises ``SourceMissing`` when that cannot be read."""
-    main = main_file(path)
+def read_unit(path: Path, found: Diagnostics, buffers: Mapping[Path, bytes] = NO_BUFFERS) -> Unit:
+    """The unit whose main file is ``path``. Raises ``SourceMissing`` when that cannot be read.
+
+    ``buffers`` are the texts of files that are open in an editor; they count instead of what is on disk.
+    """
+    main = main_file(path, buffers)
     try:
-        data = read_bytes(main)
+        data = buffers[main] if main in buffers else read_bytes(main)
     except OSError as problem:
         reason = problem.strerror or "it cannot be read"
         raise SourceMissing(f"The workflow file {main} cannot be read: {reason}.", "Check its rights.") from None
-    return _Imports(main, found).read(data)
+    return _Imports(main, found, buffers).read(data)
 
 
 def unit_of_text(text: str, label: str, found: Diagnostics) -> Unit:
@@ -112,8 +120,9 @@ class _Open:
 class _Imports:
     """Follows imports, depth first, with its own stack."""
 
-    def __init__(self, main: Path, found: Diagnostics) -> None:
+    def __init__(self, main: Path, found: Diagnostics, buffers: Mapping[Path, bytes]) -> None:
         self.main = main
+        self.buffers = buffers
         self.found = found
         self.folder = main.parent
         self.done: dict[str, Source] = {}
@@ -170,9 +179,9 @@ class _Imports:
     def _open(self, importer: Source, line: Import, name: str) -> None:
         path = self.folder / name
         try:
-            if not path.is_file():
+            if path not in self.buffers and not path.is_file():
                 raise FileNotFoundError(2, "there is no such file")
-            data = read_bytes(path)
+            data = self.buffers[path] if path in self.buffers else read_bytes(path)
         except (OSError, ValueError) as problem:
             why = getattr(problem, "strerror", None) or "it cannot be read"
             self.found.add("E046", line, path=line.path, why=str(why))

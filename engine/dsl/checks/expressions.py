@@ -19,7 +19,7 @@ _KINDS = {
     ValueType.FLOAT: "float",
     ValueType.STRINGS: "list",
 }
-_RUN = {
+RUN_TYPES = {
     "id": "string",
     **dict.fromkeys(("elapsed_seconds", "cost_usd", "max_duration_seconds", "max_cost_usd"), "float"),
     **dict.fromkeys(("tokens", "iterations", "max_tokens", "max_iterations"), "int"),
@@ -75,7 +75,7 @@ def _type_of(context: Context, site: Site, namespace: str, path: tuple[str, ...]
         var = draft.vars.get(path[0])
         return _static(Field(path[0], var.var.type, var.var.enum)) if var else None
     if namespace == "run" and len(path) == 1:
-        return StaticType(_RUN[path[0]]) if path[0] in _RUN else None
+        return StaticType(RUN_TYPES[path[0]]) if path[0] in RUN_TYPES else None
     if namespace == "outputs":
         name, rest = longest(path, draft.nodes)
         return _field_of(context, draft.nodes.get(name), rest)
