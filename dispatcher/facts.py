@@ -71,10 +71,8 @@ def run_facts(world: World, card: Card) -> RunFacts:
 
 
 def _present(world: World, card: Card, link: Link, record: RunRecord) -> RunFacts:
-    station = world.station
     alive = world.alive.get(record.id)
-    resumable = states.can_person_resume(record.status)
-    return RunFacts(
+    told = RunFacts(
         run_id=record.id,
         found=Found.PRESENT,
         status=record.status,
@@ -83,15 +81,29 @@ def _present(world: World, card: Card, link: Link, record: RunRecord) -> RunFact
         settled=world.is_settled(record),
         gesture=gesture(world, card, link, record),
         ours=link.ours,
-        answered=states.requires_answers(record.status) and station.engine.answered(record.id),
+        answered=states.requires_answers(record.status) and world.is_answered(record.id),
         attempts=link.attempts,
-        max_attempts=station.settings.retry.max_attempts,
+        max_attempts=world.station.settings.retry.max_attempts,
         cap_raised=_cap_raised(world, card, record),
         effects_settled=False,
-        source_changed=resumable and station.engine.source_changed(record.file_path, record.digest),
-        workspace_missing=resumable and workspace_missing(station, card, link, record),
         texts=_texts(world, (card.board, card.id), record, alive.texts if alive else {}),
     )
+    return _with_place(world, card, link, record, told) if _asks_for(told) is Action.RESUME else told
+
+
+def _with_place(world: World, card: Card, link: Link, record: RunRecord, told: RunFacts) -> RunFacts:
+    """What only a resume needs to know: whether source and workspace are as the run left them."""
+    station = world.station
+    return replace(
+        told,
+        source_changed=station.engine.source_changed(record.file_path, record.digest),
+        workspace_missing=workspace_missing(station, card, link, record),
+    )
+
+
+def _asks_for(told: RunFacts) -> Action:
+    row = row_for(facets_of(told))
+    return row.attended if told.gesture else row.unattended
 
 
 def workspace_missing(station: Station, card: Card, link: Link, record: RunRecord) -> bool:
@@ -216,8 +228,7 @@ def with_bot(world: World, found: Candidate) -> Candidate:
 
 def starts_something(run: RunFacts) -> bool:
     """Whether the bot of the card matters: for a fresh run, not for a run that has its own source."""
-    row = row_for(facets_of(run))
-    return (row.attended if run.gesture else row.unattended) is Action.FRESH
+    return _asks_for(run) is Action.FRESH
 
 
 def _retry(world: World, key: Key) -> RetryWait | None:

@@ -89,6 +89,7 @@ class World:
     state: Mapping[str, object] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     bots: dict[str, Path | None] = field(default_factory=dict)
+    answered: frozenset[str] | None = None
     careful: Callable[[World, Key, Callable[[], None]], None] = lambda _world, _key, work: work()
 
     def note(self, key: Key, number: int, decision: Decision) -> None:
@@ -131,6 +132,14 @@ class World:
         for run_id in missing - set(self.found):
             self.found[run_id] = (Found.ABSENT, "")
         self.settled |= self.station.ledger.closed_outcomes(missing)
+
+    def is_answered(self, run_id: str) -> bool:
+        """Whether answers to the paused run's question are recorded; all parked runs are looked at in one go."""
+        parked = {park.run_id for park in self.snapshot.parks.values()}
+        if self.answered is None:
+            self.answered = self.station.store.interactions.with_answers(parked)
+        perhaps = run_id in self.answered or run_id not in parked
+        return perhaps and self.station.engine.answered(run_id)
 
     def know(self, record: RunRecord) -> None:
         """Take a record as the present one of its run."""

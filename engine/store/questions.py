@@ -7,7 +7,7 @@ fit is checked before they come here.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +23,7 @@ from engine.store.rows import Row
 from engine.store.tables import table
 
 _QUESTION = table("interaction")
+_CHUNK = 500
 _THIS = (
     _QUESTION.c.run_id == bindparam("the_run"),
     _QUESTION.c.node_id == bindparam("the_node"),
@@ -83,6 +84,20 @@ class Interactions:
         query = select(_QUESTION).where(_QUESTION.c.run_id == run_id).order_by(_QUESTION.c.asked_at)
         with self._database.read() as connection:
             return tuple(_read(row) for row in connection.execute(query).mappings())
+
+    def with_answers(self, run_ids: Iterable[str]) -> frozenset[str]:
+        """Those of the runs that have an answered question which is not withdrawn: one look for many paused runs."""
+        found: set[str] = set()
+        every = tuple(dict.fromkeys(run_ids))
+        with self._database.read() as connection:
+            for start in range(0, len(every), _CHUNK):
+                asked = select(_QUESTION.c.run_id).where(
+                    _QUESTION.c.run_id.in_(every[start : start + _CHUNK]),
+                    _QUESTION.c.answered_at.is_not(None),
+                    _QUESTION.c.retired_at.is_(None),
+                )
+                found.update(connection.execute(asked.distinct()).scalars())
+        return frozenset(found)
 
     def pending(self, run_id: str) -> tuple[Interaction, ...]:
         """The questions that are neither answered nor withdrawn, oldest first."""
