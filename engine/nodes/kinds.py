@@ -24,4 +24,4 @@ NODE_KINDS: Mapping[NodeKind, Execute | None] = MappingProxyType(
         NodeKind.AWAIT_ANSWERS: None,
     }
 )
-"""kind -> function, total over the kinds; None is a kind of the language that this build does not run."""
+"""kind -> function, total over the kinds. None: nothing on this floor runs it (a subbot: ``runtime/subbot.py``)."""

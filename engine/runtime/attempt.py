@@ -16,6 +16,8 @@ from engine.nodes.base import Execute, RunFolders
 from engine.nodes.kinds import NODE_KINDS
 from engine.ports import Clock, IdMaker
 from engine.runtime.budget import Caps, GracePolicy
+from engine.runtime.children import Children
+from engine.runtime.host import Host
 from engine.runtime.loops import LoopMap
 from engine.runtime.requests import Seen, unseen
 from engine.runtime.runlog import RunLog
@@ -33,8 +35,8 @@ class Attempt:
     """What stays the same from the claim to the release of the lock.
 
     ``deadline`` is the monotonic second at which ``--timeout`` passes, None without one; ``lock_fd`` is inherited by
-    every process of the run; ``environment`` is what tools see; ``nodes`` says which function executes which kind; ``tracker`` records
-    boundaries of the workspace, None where nothing of the graph writes files or the setting is off.
+    every process of the run; ``environment`` is what tools see; ``nodes`` says which function executes which kind;
+    ``tracker`` records boundaries of the workspace, None where no node writes files or the setting is off.
     """
 
     run_id: str
@@ -50,6 +52,8 @@ class Attempt:
     runlog: RunLog
     loops: LoopMap
     grace: GracePolicy
+    host: Host
+    children: Children
     nodes: Mapping[NodeKind, Execute | None] = field(default_factory=lambda: NODE_KINDS)
     lock_fd: int = -1
     deadline: float | None = None

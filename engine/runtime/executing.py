@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.dsl.graph import NodeKind, ValueType
+from engine.dsl.graph import NodeKind, SubbotNode, ValueType
 from engine.dsl.values import check_output
 from engine.events import EventType
 from engine.failures import FailureCode
@@ -18,6 +18,7 @@ from engine.runtime.budget import REFUSE_AT, Axis, readings
 from engine.runtime.classify import classify
 from engine.runtime.preparing import Step, context_of
 from engine.runtime.recovery import Recovery, RecoveryDecision, decide, recipe_of
+from engine.runtime.subbot import run_child
 from engine.runtime.writing import save_recovery
 
 ACKNOWLEDGE = "acknowledge_recovery"
@@ -43,10 +44,10 @@ def execute(line: Line, step: Step) -> Outcome:
 
 def _once(line: Line, step: Step) -> Outcome:
     run = line.attempt.nodes[step.node.kind]
-    if run is None:
+    if run is None and not isinstance(step.node, SubbotNode):
         return Failed(FailureCode.CAPABILITY_UNSUPPORTED, f"this build does not run {step.node.kind} nodes")
     try:
-        return run(context_of(line, step))
+        return run(context_of(line, step)) if run else run_child(line, step)
     except Exception as problem:  # noqa: BLE001 - nodes never raise past here; everything becomes an outcome
         return classify(problem)
 

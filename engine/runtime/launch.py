@@ -70,7 +70,7 @@ def launch(host: Host, request: LaunchRequest) -> RunRecord:
 
 def _launch_locked(host: Host, request: LaunchRequest, prepared: Prepared, lock: RunLock) -> None:
     graph = prepared.program.graph
-    cell = stop_cell(host, lock.run_id)
+    cell = stop_cell(host, lock.run_id, request.within)
     state = RunState(prepared.vars, Meter(host.clock))
     opening = Opening(
         lock.run_id, 1, request.workspace, request.ask, cell, lock.fileno(), request.timeout, request.progress

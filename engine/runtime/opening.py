@@ -7,7 +7,7 @@ folder, environment, vars, budget.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.checkpoint import ArtifactVersion
@@ -19,6 +19,7 @@ from engine.process import clean_environment
 from engine.run import BudgetAsk
 from engine.runtime.attempt import Attempt, Line
 from engine.runtime.budget import Caps, GracePolicy, still_warned
+from engine.runtime.children import Children
 from engine.runtime.host import Host
 from engine.runtime.loops import loop_map
 from engine.runtime.marking import tracker_of
@@ -43,13 +44,20 @@ class Opening:
     lock_fd: int = -1
     timeout: float = 0.0
     progress: Seen = unseen
+    children: Mapping[str, str] = field(default_factory=dict)
 
 
-def stop_cell(host: Host, run_id: str) -> StopCell:
-    """The stop cell of a new attempt; the groups that an earlier attempt recorded are forgotten."""
+def stop_cell(host: Host, run_id: str, within: StopCell | None) -> StopCell:
+    """The stop cell of a new attempt; the groups that an earlier attempt recorded are forgotten.
+
+    ``within`` is the cell of the parent run, whose stop is this run's too.
+    """
     groups = Groups(host.store.root, run_id)
     groups.begin()
-    return StopCell(Signs(host.clock, groups))
+    made = StopCell(Signs(host.clock, groups))
+    if within is not None:
+        within.adopt(made)
+    return made
 
 
 def open_line(host: Host, graph: Graph, state: RunState, opening: Opening) -> Line:
@@ -72,6 +80,8 @@ def open_line(host: Host, graph: Graph, state: RunState, opening: Opening) -> Li
         loops=loop_map(graph),
         grace=GracePolicy(host.settings.exit_grace if graph.loop_budget_guard else 0.0),
         nodes=host.nodes,
+        host=host,
+        children=Children(host.store, opening.run_id, opening.children),
         lock_fd=opening.lock_fd,
         progress=opening.progress,
         deadline=host.clock.monotonic() + opening.timeout if opening.timeout else None,

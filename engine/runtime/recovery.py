@@ -62,8 +62,11 @@ def runs_command(node: Node) -> bool:
 
 
 def recipe_of(code: str, node: Node) -> Recipe:
-    """The recipe of a code at this kind of node: a plain failure is repeated only where a model or a forge answers."""
-    if code == FailureCode.EXECUTION_FAILED and not _asks_somebody(node):
+    """The recipe of a code at this kind of node: a plain failure is repeated only where a model or a forge answers.
+
+    A child run has had its own recoveries.
+    """
+    if node.kind is NodeKind.SUBBOT or (code == FailureCode.EXECUTION_FAILED and not _asks_somebody(node)):
         return NO_RECIPE
     return RECIPES.get(code, NO_RECIPE)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.run import BudgetAsk
+from engine.runtime.stop import StopCell
 
 
 def _nobody() -> None:
@@ -27,7 +28,7 @@ class LaunchRequest:
 
     ``vars`` are texts, coerced to their types; ``typed_vars`` are JSON values; texts win. ``run_id`` None lets the
     engine make one. ``timeout`` in seconds bounds this attempt, 0 is no bound. ``workspace`` is where nodes work.
-    ``claimed`` is called once, when the run is running and ours.
+    ``claimed`` is called once, when the run is running and ours; ``within`` stops it with the run that it belongs to.
     """
 
     file: Path
@@ -40,6 +41,7 @@ class LaunchRequest:
     ask: BudgetAsk = field(default_factory=BudgetAsk)
     timeout: float = 0.0
     parent_id: str = ""
+    within: StopCell | None = None
     claimed: Callable[[], None] = _nobody
     progress: Seen = unseen
 
@@ -63,6 +65,7 @@ class ResumeRequest:
     ask: BudgetAsk = field(default_factory=BudgetAsk)
     timeout: float = 0.0
     attended: bool = True
+    within: StopCell | None = None
     claimed: Callable[[], None] = _nobody
     progress: Seen = unseen
 

@@ -21,8 +21,8 @@ from engine.runtime.ending import over_budget
 from engine.runtime.executing import RECOVERY
 from engine.runtime.host import Host
 from engine.runtime.loop import run_to_end
-from engine.runtime.meter import Meter
 from engine.runtime.marking import mark_resume
+from engine.runtime.meter import Meter
 from engine.runtime.opening import Opening, close, open_line, recall, stop_cell
 from engine.runtime.place import Place
 from engine.runtime.preparing import prepare
@@ -69,7 +69,7 @@ def resume(host: Host, request: ResumeRequest) -> RunRecord:
 def _resume_locked(host: Host, request: ResumeRequest, admitted: Admitted, lock: RunLock) -> None:
     record, graph = admitted.record, admitted.program.graph
     head = admitted.head or Head(graph.entry)
-    cell = stop_cell(host, record.id)
+    cell = stop_cell(host, record.id, request.within)
     state = restored(head, admitted.vars, Meter(host.clock, head.spent))
     state.outputs = visible(host.store.checkpoints.outputs(record.id), head)
     recall(state, host.store.artifacts.latest(record.id))
@@ -82,6 +82,7 @@ def _resume_locked(host: Host, request: ResumeRequest, admitted: Admitted, lock:
         lock_fd=lock.fileno(),
         timeout=request.timeout,
         progress=request.progress,
+        children=record.children,
     )
     line = open_line(host, graph, state, opening)
     start = _start(line, admitted, head)

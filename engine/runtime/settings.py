@@ -21,9 +21,9 @@ class EngineSettings:
 
     ``environment`` is the environment of this process as given, ``secret_names`` the variables that the configuration
     uses as secrets; what a tool sees of both is decided in ``engine/process.py`` (engine.md 12.4). ``exit_grace`` 0
-    switches the grace off (engine.md 10.3). ``max_cost_per_day_usd`` 0 switches the daily cap off (10.6). ``workspace_boundaries`` False records no boundaries of workspaces (8.5). ``around`` is
+    switches the grace off (engine.md 10.3). ``max_cost_per_day_usd`` 0 switches the daily cap off (10.6). ``around`` is
     what the compiler is told about connections, operations and backends, ``nodes`` the functions that execute kinds of
-    nodes which the engine itself does not (backends).
+    nodes which the engine itself does not (backends). ``workspace_boundaries`` False records no boundaries (8.5).
     """
 
     force_stale_after: float = 60.0

@@ -14,10 +14,11 @@ from engine.events import EventType, NewEvent
 from engine.outcome import Completed, Failed, Outcome, Paused, Question
 from engine.runtime.attempt import Line
 from engine.runtime.budget import to_warn
-from engine.runtime.ending import Ending, asked, failed_resumable, stopped
+from engine.runtime.ending import Ending, asked, failed_resumable, paused_operator, stopped
 from engine.runtime.executing import RECOVERY
 from engine.runtime.preparing import Step, question_id
 from engine.runtime.state import FAN_OUT
+from engine.runtime.subbot import CHILD_WAITING
 
 
 def settle(line: Line, step: Step, outcome: Outcome) -> Ending | None:
@@ -113,6 +114,8 @@ def _turn(line: Line, router: str) -> None:
 def pause(line: Line, step: Step, question: Question) -> Ending:
     """The question, its interaction and the head of the paused node in one commit."""
     attempt, name = line.attempt, step.node.name
+    if question.kind == CHILD_WAITING:
+        return paused_operator(name, {"reason": CHILD_WAITING, **question.questions})
     identity = question_id(line, step)
     pending = PendingQuestion(identity, name, question.kind, question.questions, question.fields)
     stored = Interaction(

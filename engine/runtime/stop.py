@@ -50,6 +50,7 @@ class StopCell:
         self.signs = signs
         self.root: StopCell = parent.root if parent else self
         self._children: list[StopCell] = []
+        self._adopted: list[StopCell] = []
         self._lock = threading.Lock()
         self._cause: StopCause | None = None
         self._pause = False
@@ -70,10 +71,12 @@ class StopCell:
             first = self._cause is None
             if first:
                 self._cause = cause
-            children = tuple(self._children)
+            children, adopted = tuple(self._children), tuple(self._adopted)
         self.event.set()
         for child in children:
             child.stop(cause)
+        for child in adopted:
+            child.stop(_for_child(cause))
         return first
 
     def child(self) -> StopCell:
@@ -85,6 +88,14 @@ class StopCell:
         if cause is not None:
             made.stop(cause)
         return made
+
+    def adopt(self, child: StopCell) -> None:
+        """Stop the attempt of another run with this one. That run's own row does not know of it yet."""
+        with self._lock:
+            self._adopted.append(child)
+            cause = self._cause
+        if cause is not None:
+            child.stop(_for_child(cause))
 
     def release(self, child: StopCell) -> None:
         """Forget a child whose fan-out is over."""
@@ -108,6 +119,12 @@ class StopCell:
     def is_set(self) -> bool:
         """Whether a node in flight has to end."""
         return self.event.is_set()
+
+
+def _for_child(cause: StopCause) -> StopCause:
+    """A parent's stop as its child run is told: a person's cancel, or an interruption."""
+    kind = StopKind.CANCEL if cause.kind is StopKind.CANCEL else StopKind.INTERRUPT
+    return StopCause(kind, f"the parent run stopped: {cause.reason}")
 
 
 def heed(cell: StopCell, seen: Stop, epoch: int) -> None:

@@ -50,6 +50,7 @@ def commit_boundary(line: Line, node: str) -> None:
     head = owed.head or state.head(node)
     answer = line.keeper.commit(head, rows_of(owed))
     state.owed = Owed()
+    line.attempt.children.settle()
     observe(line.attempt, answer)
 
 
@@ -107,6 +108,7 @@ def _commit_ending(line: Line, ending: Ending) -> None:
         )
         if writer.finish(change):
             state.owed = Owed()
+            line.attempt.children.settle()
             return
     # The row says cancelled already, and a cancel wins over whatever came later: only the place is saved (1.7).
     writer.commit(head, rows)
