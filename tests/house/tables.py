@@ -238,6 +238,17 @@ def pages() -> list[Path]:
     return sorted(DOCS.rglob("*.md"))
 
 
+def made() -> dict[Path, str]:
+    """Every file that is made as a whole: the pages of the language, the extension for editors."""
+    from tests.house import grammar, language_pages
+
+    texts = {DOCS / "language" / name: text for name, text in language_pages.pages().items()}
+    return texts | {ROOT / "editors" / name: text for name, text in grammar.rendered().items()}
+
+
 if __name__ == "__main__":
+    for path, text in made().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     for page in pages():
         page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -63,7 +63,7 @@ def test_exit_codes_are_those_of_the_interface() -> None:
 
 def test_every_verb_has_a_module_a_help_line_and_a_need() -> None:
     for name, verb in VERBS.items():
-        assert verb.module == f"dispatcher.cli.{name}"
+        assert verb.module == f"dispatcher.cli.{name.replace('-', '_')}"
         assert Need[verb.need]
         assert verb.help
         assert not verb.help.endswith(".")
