@@ -7,7 +7,8 @@ EngineError                       anything the engine refuses or cannot do
 │   ├── InvalidVars               launch values that do not fit the declared vars
 │   ├── InvalidSetting            an engine setting out of its range
 │   ├── SourceMissing             the workflow file cannot be opened
-│   └── SourceInvalid             the workflow has errors
+│   ├── SourceInvalid             the workflow has errors
+│   └── PivotInvalid              the node to rewind to is unknown or was never reached
 ├── RunUnknown                    no such run was ever stored
 ├── RunDeleted                    the run was deleted; its id is spent
 ├── Refusal                       the present state forbids the operation
@@ -18,6 +19,7 @@ EngineError                       anything the engine refuses or cannot do
 │   ├── SourceChanged             the source differs from the one that the run executes
 │   ├── RunConflict               the record changed since it was loaded
 │   ├── ResumeInvalid             request and artifact contract do not fit
+│   ├── NothingToRewind           no checkpoint, or no edit that says where to rewind to
 │   └── AmbiguousUnread           the forge could not be asked about an ambiguous call
 ├── StoreError                    the store failed
 │   ├── StoreBusy                 somebody else held the write lock for too long
@@ -25,6 +27,8 @@ EngineError                       anything the engine refuses or cannot do
 │   ├── StoreUnreachable          the database cannot be opened or reached; proves nothing about a run
 │   ├── SchemaNewer               written by a newer build than this one
 │   └── RecordUnreadable          one stored row cannot be decoded; the others can
+├── WorkspaceUnrecorded           a workspace outside the limits of engine.md 8.5; a run goes on without boundaries
+├── RestoreFailed                 files of the workspace could not be brought back
 ├── OwnershipLost                 a write carried a stale epoch and changed no row
 └── StopRequested                 a stop was signalled while something waited; carries the stop reason
 
@@ -90,6 +94,12 @@ class SourceInvalid(BadInput):
     code = "source_invalid"
 
 
+class PivotInvalid(BadInput):
+    """The run cannot be rewound to this node."""
+
+    code = "pivot_invalid"
+
+
 class RunUnknown(EngineError):
     """The run is unknown."""
 
@@ -150,6 +160,12 @@ class ResumeInvalid(Refusal):
     code = "resume_invalid"
 
 
+class NothingToRewind(Refusal):
+    """There is nothing to rewind."""
+
+    code = "nothing_to_rewind"
+
+
 class AmbiguousUnread(Refusal):
     """The forge could not be asked whether the call was made."""
 
@@ -190,6 +206,18 @@ class RecordUnreadable(StoreError):
     """A stored record cannot be read."""
 
     code = "record_unreadable"
+
+
+class WorkspaceUnrecorded(EngineError):
+    """The workspace is not recorded."""
+
+    code = "workspace_unrecorded"
+
+
+class RestoreFailed(EngineError):
+    """The workspace could not be restored."""
+
+    code = "restore_failed"
 
 
 class OwnershipLost(EngineError):

@@ -1,7 +1,8 @@
 """Boundaries of the workspace around the nodes of the main line: which node gets which mark, owed to the next commit.
 
-Called by ``launch``, ``resume``, ``step`` and ``writing``. What a mark costs is decided in ``engine/workspace``; nothing
-is written here. Branches of a fan-out have no marks of their own: their router has them. Implements engine.md 8.5.
+Called by ``launch``, ``resume``, ``step`` and ``writing``. What a mark costs is decided in ``engine/workspace``;
+nothing is written here. Branches of a fan-out have no marks of their own: their router has them. Implements
+engine.md 8.5.
 """
 
 from __future__ import annotations

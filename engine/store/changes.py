@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from engine.checkpoint import ArtifactVersion, BranchRow, Head, Interaction, OutputRow, PendingQuestion
+from engine.checkpoint import ArtifactVersion, BranchRow, Head, Interaction, Mark, OutputRow, PendingQuestion
 from engine.events import NewEvent
 from engine.run import BudgetAsk, Owner, RunRecord, SourceFile
 from engine.states import RunStatus
@@ -25,6 +25,7 @@ class Written:
     events: tuple[NewEvent, ...] = ()
     spend: tuple[tuple[str, float], ...] = ()
     """Pairs of key (the run's id, or run and branch) and cumulative cost in USD, booked on the present UTC day."""
+    marks: tuple[Mark, ...] = ()
 
     def and_then(self, later: Written) -> Written:
         """Both, this one's rows first."""
@@ -34,6 +35,7 @@ class Written:
             self.branches + later.branches,
             self.events + later.events,
             self.spend + later.spend,
+            self.marks + later.marks,
         )
 
 

@@ -14,6 +14,7 @@ from engine.store.boundary import BoundaryWriter
 from engine.store.checkpoints import Checkpoints
 from engine.store.database import Database
 from engine.store.effects import Effects
+from engine.store.marks import Marks
 from engine.store.questions import Interactions
 from engine.store.runs import Runs
 from engine.store.spend import Spend
@@ -36,6 +37,7 @@ class Store:
         self.attachments = Attachments(database, root)
         self.effects = Effects(database)
         self.spend = Spend(database)
+        self.marks = Marks(database, clock)
 
     def boundary(self, run_id: str, epoch: int) -> BoundaryWriter:
         """The hot path of the attempt that claimed the run with this epoch."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, update
 
-from engine.checkpoint import Head, Interaction
+from engine.checkpoint import Head, Interaction, Mark
 from engine.events import NewEvent
 from engine.run import SourceFile
 from engine.store.changes import Stop, Written
@@ -62,6 +62,8 @@ _PUT_BRANCH = upserting(table("branch"))
 _ADD_EVENT = inserting(table("event"))
 _SPEND = table("spend_day")
 _PUT_SPEND = upserting(_SPEND, largest="cost_usd")
+_ADD_MARK = inserting(table("workspace_mark"))
+_ADD_MARK_FILE = inserting(table("workspace_file"))
 _PUT_QUESTION = upserting(table("interaction"))
 _SOURCE = table("run_source")
 _ADD_SOURCE = inserting(_SOURCE)
@@ -186,6 +188,19 @@ def _write_others(cursor: sqlite3.Cursor, run_id: str, batch: Timed) -> None:
     for key, cost in batch.rows.spend:
         day = batch.at.date().isoformat()
         _PUT_SPEND.run(cursor, {"day": day, "key": key, "run_id": run_id, "cost_usd": cost})
+    if batch.rows.marks:
+        write_marks(cursor, run_id, batch.rows.marks, batch.at)
+
+
+def write_marks(cursor: sqlite3.Cursor, run_id: str, marks: Sequence[Mark], at: datetime) -> None:
+    """Insert boundaries of the workspace with the files that each changed."""
+    for mark in marks:
+        place = {"run_id": run_id, "seq": mark.seq}
+        named = {"label": mark.label, "node_id": mark.node_id, "parent": mark.parent, "ref": mark.ref, "time": at}
+        _ADD_MARK.run(cursor, {**place, **named})
+        rows = [{**place, "path": f.path, "mode": f.mode, "hash": f.hash, "skipped": f.skipped} for f in mark.files]
+        if rows:
+            _ADD_MARK_FILE.run_many(cursor, rows)
 
 
 def put_head(cursor: sqlite3.Cursor, run_id: str, head: Head, at: datetime) -> None:
