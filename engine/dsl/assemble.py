@@ -62,8 +62,11 @@ class _Assembly:
         copies = self._expand_groups()
         for declaration in (*self.nodes, *copies.nodes):
             self._node(declaration)
-        for declaration in (*self._own_prompts(), *copies.prompts):
+        own = self._own_prompts()
+        for declaration in (*own, *copies.prompts):
             self._prompt(declaration)
+        known = {declaration.name for declaration in own}
+        self._note_includes(declaration for name, declaration in self.prompts.items() if name not in known)
         self._bundle_texts()
         self._edges(copies.edges)
         self._workflow()
@@ -192,6 +195,12 @@ class _Assembly:
             used.update(scalar.text for scalar in scalars if scalar is not None)
         grouped = groups.prompts_with_parameters(self.groups.values(), self.prompts)
         return [prompt for name, prompt in self.prompts.items() if name in used or name not in grouped]
+
+    def _note_includes(self, prompts: Iterable[Declaration]) -> None:
+        """Files that only prompts of groups include count for the digest too, used or not (language.md 15)."""
+        for prompt in prompts:
+            assert prompt.text is not None
+            self.includes.expand(prompt.text.value, self._folder(prompt.span), prompt.text.span)
 
     def _prompt(self, declaration: Declaration) -> None:
         assert declaration.text is not None

@@ -38,7 +38,7 @@ class Part(NamedTuple):
 def ordered(parts: Iterable[Part]) -> tuple[Part, ...]:
     """Parts in the order of the digest; each name once per tag."""
     unique = {(part.tag, part.name): part for part in parts}
-    return tuple(sorted(unique.values(), key=lambda part: (TAGS.index(part.tag), part.name.encode("utf-8", "replace"))))
+    return tuple(sorted(unique.values(), key=lambda part: (TAGS.index(part.tag), _name_bytes(part))))
 
 
 def digest(main: bytes, parts: Iterable[Part]) -> str:
@@ -51,8 +51,12 @@ def digest(main: bytes, parts: Iterable[Part]) -> str:
 
 def frame(part: Part) -> bytes:
     """A part as it enters the digest; no main file imitates it, because source holds no NUL."""
-    head = b"\0" + part.tag.encode() + b":" + part.name.encode("utf-8", "surrogateescape") + b"\0"
+    head = b"\0" + part.tag.encode() + b":" + _name_bytes(part) + b"\0"
     return head + str(len(part.data)).encode() + b"\0" + part.data
+
+
+def _name_bytes(part: Part) -> bytes:
+    return part.name.encode("utf-8", "surrogateescape")
 
 
 def recorded(main_name: str, main: bytes, parts: Iterable[Part]) -> tuple[SourceFile, ...]:
@@ -61,12 +65,10 @@ def recorded(main_name: str, main: bytes, parts: Iterable[Part]) -> tuple[Source
     A part's path carries no tag: prompts and presets of a bundle are named with their folder.
     """
     first = SourceFile(main_name, main.decode("utf-8", "replace"))
-    rest = [SourceFile(_path(part), part.data.decode("utf-8", "replace")) for part in ordered(parts)]
-    total = len(main) + sum(len(part.data) for part in ordered(parts))
-    if total > MOST_RECORDED:
+    unique = {_path(part): part.data for part in ordered(parts)}
+    if len(main) + sum(len(data) for data in unique.values()) > MOST_RECORDED:
         return (first,)
-    unique = {file.path: file for file in rest}
-    return (first, *unique.values())
+    return (first, *(SourceFile(path, data.decode("utf-8", "replace")) for path, data in unique.items()))
 
 
 def _path(part: Part) -> str:
