@@ -31,7 +31,7 @@ def command(session: Session, /, **given: Any) -> int:
     from engine.api import ResumeRequest
 
     path = given["answers_file"]
-    typed = json_object(path, "answers file", "invalid_answers") if path else None
+    typed = json_object(session.folder / path, "answers file", "invalid_answers") if path else None
     texts = pairs(given["answers"], "--answer")
     ask = ask_of(given)
     interactive = not given["no_interactive"]

@@ -34,7 +34,8 @@ def command(session: Session, /, **given: Any) -> int:
 
     if given["recipe"]:
         raise refused_recipe(session.folder / given["recipe"])
-    typed = json_object(given["vars_file"], "vars file", "invalid_vars") if given["vars_file"] else {}
+    path = given["vars_file"]
+    typed = json_object(session.folder / path, "vars file", "invalid_vars") if path else {}
     ask = ask_of(given)
 
     def begin(progress: Progress) -> RunRecord:

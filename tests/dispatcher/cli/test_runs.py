@@ -1,0 +1,214 @@
+"""The verbs about runs: what they print, for people and as documents, and how they exit (interface.md 1 and 3)."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dispatcher.cli.execution import EXIT_CODES
+from engine.states import RunStatus
+from tests.kit.cli import Answer, pointsman
+from tests.kit.engine import PATH
+from tests.kit.runs import ROOT
+
+CHAIN = """
+tool a:
+  command: `echo a >> trace`
+tool b:
+  command: `echo b >> trace; test -e ok`
+workflow w:
+  entry: a
+  a -> b
+  b -> done
+"""
+ASKS = """
+schema answer:
+  ok: bool
+  colour: string [enum: "red", "blue"]
+human gate:
+  output: answer
+workflow asks:
+  entry: gate
+  gate -> done
+"""
+VARS = """
+vars:
+  n: int
+  s: string = "d"
+compute c:
+  expr:
+    n: "vars.n"
+    s: "vars.s"
+workflow w:
+  entry: c
+  c -> done
+"""
+
+
+def verb(folder: Path, *arguments: str) -> Answer:
+    return pointsman(folder, *arguments, environment={"PATH": PATH})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in {"main.bot": CHAIN, "asks.bot": ASKS, "vars.bot": VARS}.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_every_status_has_an_exit_code() -> None:
+    """R490: one table, total over the statuses."""
+    assert set(EXIT_CODES) == set(RunStatus)
+
+
+def test_a_run_that_fails_and_is_resumed(folder: Path) -> None:
+    """R004, R490: 3, then 0; people's text names what to do next."""
+    failed = verb(folder, "run", "main.bot", "--run-id", "r1")
+    assert failed.code == 3
+    assert "pointsman resume --run-id r1" in failed.out
+    (folder / "ok").touch()
+    done = verb(folder, "resume", "--run-id", "r1", "--json")
+    assert (done.code, done.document["status"]) == (0, "finished")
+    assert verb(folder, "resume", "--run-id", "r1").code == 5
+
+
+def test_the_list_is_newest_first_and_filtered(folder: Path) -> None:
+    assert verb(folder, "inspect", "--json").document == {"runs": []}
+    assert not (folder / ".pointsman").exists()
+    verb(folder, "run", "main.bot", "--run-id", "one")
+    verb(folder, "run", "asks.bot", "--run-id", "two")
+    runs = verb(folder, "inspect", "--json").document["runs"]
+    assert [run["run_id"] for run in runs] == ["two", "one"]
+    assert "outputs" not in runs[0]
+    asking = verb(folder, "inspect", "--json", "--status", "paused_waiting_human").document["runs"]
+    assert [run["run_id"] for run in asking] == ["two"]
+    assert "two" in verb(folder, "inspect", "--workflow", "asks").out
+
+
+def test_one_run_in_all_its_sections(folder: Path) -> None:
+    """11.2: summary, events, trace, one node, one execution, all."""
+    verb(folder, "run", "main.bot", "--run-id", "r1")
+    shown = verb(folder, "inspect", "--run-id", "r1").out
+    assert "failed_resumable (EXECUTION_FAILED)" in shown
+    assert "checkpoint:  b" in shown
+    everything = verb(folder, "inspect", "--run-id", "r1", "--section", "all", "--full").out
+    assert "## events" in everything
+    assert "node_finished a" in everything
+    node = verb(folder, "inspect", "--run-id", "r1", "--node", "a", "--iteration", "0", "--json").document
+    assert node["executions"][0]["output"] == {"result": ""}
+    assert verb(folder, "inspect", "--run-id", "r1", "--node", "ghost", "--json").code == 2
+    assert "a" in verb(folder, "inspect", "--run-id", "r1", "--list-nodes").out
+
+
+def test_events_are_lines_from_a_place_on(folder: Path) -> None:
+    verb(folder, "run", "main.bot", "--run-id", "r1")
+    lines = [json.loads(line) for line in verb(folder, "events", "--run-id", "r1").out.splitlines()]
+    assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
+    later = verb(folder, "events", "--run-id", "r1", "--since", "3", "--follow").out.splitlines()
+    assert json.loads(later[0])["seq"] == 4
+
+
+def test_a_report_goes_to_a_file_or_to_stdout(folder: Path) -> None:
+    verb(folder, "run", "main.bot", "--run-id", "r1")
+    assert verb(folder, "report", "--run-id", "r1", "--output", "report.md").code == 0
+    text = (folder / "report.md").read_text()
+    assert text.startswith("# Run r1")
+    assert "EXECUTION_FAILED" in text
+    assert verb(folder, "report", "--run-id", "r1").out.rstrip("\n") == text.rstrip("\n")
+    assert verb(folder, "report", "--run-id", "nobody").code == 1
+
+
+def test_launch_values_from_flags_and_a_file(folder: Path) -> None:
+    (folder / "v.json").write_text('{"n": 3, "s": "file"}')
+    told = verb(folder, "run", "vars.bot", "--vars-file", "v.json", "--var", "s=a=b", "--json").document
+    assert told["outputs"]["c"] == {"n": 3, "s": "a=b"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--var", "n=abc"], "n"),
+        (["--var", "n=1", "--var", "ghost=1"], "ghost"),
+        (["--var", "noequals"], "noequals"),
+        (["--vars-file", "missing.json"], "missing.json"),
+        (["--var", "n=1", "--preset", "nope"], "nope"),
+        (["--var", "n=1", "--run-id", "../evil"], "evil"),
+        (["--var", "n=1", "--workspace", "nowhere"], "nowhere"),
+        (["--var", "n=1", "--timeout", "soon"], "soon"),
+        ([], "n"),
+    ],
+)
+def test_what_cannot_be_taken_stops_the_run_before_it_exists(folder: Path, arguments: list[str], named: str) -> None:
+    """R025, R440: exit 2, no run, the thing named."""
+    refused = verb(folder, "run", "vars.bot", *arguments, "--json")
+    assert refused.code == 2
+    error = refused.document["error"]
+    assert named in error["message"] + error["hint"]
+    assert verb(folder, "inspect", "--json").document == {"runs": []}
+
+
+def test_a_question_is_answered_by_flags_or_a_file(folder: Path) -> None:
+    """R001, R124, R125."""
+    asked = verb(folder, "run", "asks.bot", "--run-id", "r1")
+    assert asked.code == 4
+    assert "--answer" in asked.out
+    assert verb(folder, "resume", "--run-id", "r1", "--no-interactive").code == 2
+    (folder / "a.json").write_text('{"ok": true, "colour": "red"}')
+    done = verb(folder, "resume", "--run-id", "r1", "--answers-file", "a.json", "--answer", "colour=blue", "--json")
+    assert done.document["outputs"]["gate"] == {"ok": True, "colour": "blue"}
+
+
+def test_cancel_pause_and_delete_by_status(folder: Path) -> None:
+    """R033, R034."""
+    verb(folder, "run", "asks.bot", "--run-id", "r1")
+    assert verb(folder, "pause", "--run-id", "r1").code == 5
+    assert verb(folder, "delete", "--run-id", "r1").code == 5
+    assert verb(folder, "cancel", "--run-id", "r1", "--reason", "enough", "--json").document["status"] == "cancelled"
+    assert verb(folder, "cancel", "--run-id", "r1").code == 5
+    assert verb(folder, "delete", "--run-id", "r1").code == 0
+    assert verb(folder, "inspect", "--run-id", "r1", "--json").document["error"]["code"] == "deleted"
+    assert verb(folder, "run", "asks.bot", "--run-id", "r1").code == 5
+
+
+def test_a_paused_run_holds_no_thread(folder: Path) -> None:
+    """Ground rule 9: at a pause the attempt is over."""
+    import threading
+
+    verb(folder, "run", "asks.bot", "--run-id", "r1")
+    waiting = threading.Event()
+    for _ in range(100):
+        if not [each for each in threading.enumerate() if each.name == "run-rows"]:
+            break
+        waiting.wait(0.02)
+    assert not [each for each in threading.enumerate() if each.name == "run-rows"]
+
+
+@pytest.mark.slow
+def test_a_terminal_asks_its_questions_and_goes_on(folder: Path) -> None:
+    """7.1: types and enums are checked before anything is sent."""
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "dispatcher.cli", "run", str(folder / "asks.bot"), "--run-id", "r1"]
+    environment = {"PATH": PATH, "PYTHONPATH": str(ROOT), "TERM": "dumb", "HOME": str(folder)}
+    process = subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower, cwd=folder, env=environment)
+    os.close(follower)
+    seen = ""
+    for prompt, reply in [("ok (bool)", "maybe"), ("wants one of", "yes"), ("colour (red | blue)", "red")]:
+        while prompt not in seen:
+            ready, _, _ = select.select([leader], [], [], 60)
+            assert ready, seen
+            seen += os.read(leader, 4096).decode()
+        seen = seen.split(prompt, 1)[1]
+        os.write(leader, f"{reply}\n".encode())
+    assert process.wait(60) == 0
+    os.close(leader)
+    assert verb(folder, "inspect", "--run-id", "r1", "--json").document["outputs"]["gate"] == {
+        "ok": True,
+        "colour": "red",
+    }
