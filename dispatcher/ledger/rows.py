@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from sqlalchemy import Connection, RowMapping, Table, and_, delete, select, update
-from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from dispatcher.ledger.records import Claim, ClaimState, Follows, Settlement
@@ -28,7 +27,11 @@ def one(connection: Connection, table: Table, **key: object) -> RowMapping | Non
 
 def put(connection: Connection, table: Table, values: Mapping[str, object]) -> None:
     """Insert the row, or replace what ``values`` names in the one with its primary key."""
-    insert = postgres_insert if connection.dialect.name == "postgresql" else sqlite_insert
+    insert: Any = sqlite_insert
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as postgres_insert
+
+        insert = postgres_insert
     keys = [column.name for column in table.primary_key]
     rest = {name: value for name, value in values.items() if name not in keys}
     statement = insert(table).values(dict(values))
