@@ -16,8 +16,9 @@ from engine.runtime.auto_resume import AutoResume, auto_resume
 from engine.runtime.host import Host
 from engine.runtime.launch import Prepared, launch, prepare_launch
 from engine.runtime.promote import Promotion, PromotionKind, promote
-from engine.runtime.requests import LaunchRequest, ResumeRequest
+from engine.runtime.requests import LaunchRequest, ResumeRequest, RewindRequest
 from engine.runtime.resume import resume
+from engine.runtime.rewinding import Rewound, rewind
 from engine.runtime.settings import EngineSettings
 from engine.runtime.stop import StopCause, StopKind
 from engine.runtime.watch import Watcher
@@ -36,6 +37,8 @@ __all__ = [
     "Promotion",
     "PromotionKind",
     "ResumeRequest",
+    "RewindRequest",
+    "Rewound",
 ]
 
 
@@ -68,6 +71,10 @@ class Engine:
     def auto_resume(self, record: RunRecord, asked: AutoResume) -> RunRecord:
         """The ``--auto-resume`` loop over a run that has just stopped (engine.md 7.9)."""
         return auto_resume(self._host, record, asked)
+
+    def rewind(self, request: RewindRequest) -> Rewound:
+        """Move a stopped run back to a node (engine.md 8). Raises the refusals of ``runtime/rewinding.py``."""
+        return rewind(self._host, request)
 
     def cancel(self, run_id: str, reason: str = "", by: str = "person") -> RunRecord:
         """A person's cancel: the status is written at once, a running node ends within a second.

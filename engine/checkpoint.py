@@ -98,6 +98,25 @@ class ArtifactVersion:
     digest: str = ""
 
 
+REWOUND = "rewound"
+"""The label of a version that says: a rewind dropped what this node had published under the name."""
+
+
+def in_force(versions: Iterable[ArtifactVersion]) -> dict[str, ArtifactVersion]:
+    """What is published under each name, by its versions, oldest first (engine.md 8.4).
+
+    A mark takes back every older version of its own node; a version of another node counts again then.
+    """
+    standing: dict[str, list[ArtifactVersion]] = {}
+    for each in versions:
+        of_name = standing.setdefault(each.name, [])
+        if REWOUND in each.labels:
+            of_name[:] = [older for older in of_name if older.node_id != each.node_id]
+        else:
+            of_name.append(each)
+    return {name: of_name[-1] for name, of_name in standing.items() if of_name}
+
+
 @dataclass(frozen=True, slots=True)
 class BranchRow:
     """Where one branch of a fan-out stands; ``state`` holds the JSON values of engine.md 3.3."""

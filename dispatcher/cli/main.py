@@ -47,6 +47,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         "report": Verb("dispatcher.cli.report", "write a run down as Markdown", _R, "NOTHING"),
         "cancel": Verb("dispatcher.cli.cancel", "stop a run", _R, "NOTHING"),
         "pause": Verb("dispatcher.cli.pause", "pause a run at its next node boundary", _R, "NOTHING"),
+        "rewind": Verb("dispatcher.cli.rewind", "move a stopped run back to a node, its files included", _R),
         "delete": Verb("dispatcher.cli.delete", "delete an ended run and leave a tombstone", _R),
         "board": Verb("dispatcher.cli.board", "show, export or import the board and its columns", _B, "NOTHING"),
         "card": Verb("dispatcher.cli.card", "create, list, show, move and change cards", _B, "NOTHING"),

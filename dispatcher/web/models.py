@@ -115,6 +115,16 @@ class CancelRun(Body):
     reason: str = ""
 
 
+class RewindRun(Body):
+    """``POST /api/runs/{id}/rewind``: either ``node`` or ``auto``; ``restore_scope`` produced, full or none."""
+
+    node: str = ""
+    auto: bool = False
+    restore_scope: str = ""
+    keep_files: bool = False
+    file: str | None = None
+
+
 class PauseDispatcher(Body):
     """``POST /api/dispatcher/pause``: ``pause`` starts nothing, ``drain`` lets what exists come to its end."""
 

@@ -18,9 +18,9 @@ from dispatcher import log
 from dispatcher.refusals import Refused
 from dispatcher.web.answers import Document
 from dispatcher.web.backstage import Backstage, Behind
-from dispatcher.web.models import Budget, CancelRun, EventPage, Nothing, ResumeRun
+from dispatcher.web.models import Budget, CancelRun, EventPage, Nothing, ResumeRun, RewindRun
 from dispatcher.web.stream import event_stream
-from engine.api import ResumeRequest
+from engine.api import ResumeRequest, RewindRequest
 from engine.documents import event_document, run_document, summary_document
 from engine.errors import EngineError
 from engine.run import BudgetAsk
@@ -33,6 +33,8 @@ _log = log.get(__name__)
 
 CLAIM_SECONDS = 10.0
 """How long an admitted resume may take to be claimed before the answer says that it was not."""
+NO_BASELINE = "no_baseline"
+"""Why a list of commits is not available: the run has no commit to compare with."""
 Names = Annotated[list[str], Query()]
 
 
@@ -107,6 +109,26 @@ def pause_run(behind: Behind, run_id: str, _body: Nothing | None = None) -> Docu
     """Ask a running run to pause at its next node boundary."""
     behind.wiring.engine.pause(run_id)
     return Document(summary_document(behind.wiring.store.runs.get(run_id)), 202)
+
+
+@router.post("/{run_id}/rewind")
+def rewind_run(behind: Behind, run_id: str, body: RewindRun) -> Document:
+    """Move a stopped run back to a node; 404, 409 and 422 leave it as it was, unless the answer says otherwise."""
+    if bool(body.node) == body.auto:
+        raise Refused("bad_input", "A rewind needs either node or auto.", 'Send {"node": "…"} or {"auto": true}.')
+    file = Path(body.file) if body.file else None
+    request = RewindRequest(run_id, body.node, body.auto, body.restore_scope, body.keep_files, file)
+    rewound = behind.wiring.engine.rewind(request)
+    behind.door.refresh("http")
+    document = summary_document(rewound.record)
+    return Document({**document, "rewound": dict(rewound.data), "changes": dict(rewound.changes)})
+
+
+@router.get("/{run_id}/commits")
+def run_commits(behind: Behind, run_id: str) -> Document:
+    """The commits that a run made on a branch of its own; there is none where it worked in a plain folder."""
+    behind.wiring.store.runs.get(run_id)
+    return Document({"run_id": run_id, "available": False, "reason": NO_BASELINE, "commits": []})
 
 
 def _execute(behind: Backstage, request: ResumeRequest, claimed: threading.Event) -> None:

@@ -15,4 +15,4 @@ def read_view(store: Store, run_id: str) -> RunView:
     record = store.runs.get(run_id)
     head = store.checkpoints.head(run_id)
     outputs = visible(store.checkpoints.outputs(run_id), head)
-    return RunView(record, head, outputs, store.artifacts.latest(run_id))
+    return RunView(record, head, outputs, store.artifacts.in_force(run_id))

@@ -57,7 +57,7 @@ def admit(host: Host, request: ResumeRequest) -> Admitted:
     check_status(record)
     head = host.store.checkpoints.head(record.id)
     _check_answering(record, head, request)
-    program = load_program(host, _source_of(record, request))
+    program = load_program(host, source_of(record, request.file))
     changed = _check_digest(record, program, request)
     vars_ = resolve(program.graph, record.inputs, record.preset, visible_environment(host))
     answered = None
@@ -112,9 +112,10 @@ def _question(host: Host, record: RunRecord, head: Head | None, graph: Graph) ->
     raise InvalidAnswers(f"run {record.id} asks nothing (status: {record.status})", "resume it without answers")
 
 
-def _source_of(record: RunRecord, request: ResumeRequest) -> Path:
-    if request.file is not None:
-        return request.file
+def source_of(record: RunRecord, file: Path | None) -> Path:
+    """The source of a run: ``file`` when it is named, else the stored path. Raises SourceMissing."""
+    if file is not None:
+        return file
     stored = record.bundle_path or record.file_path
     if not stored:
         raise SourceMissing(f"run {record.id} has no source path", "name it with --file")

@@ -6,11 +6,11 @@ folder, environment, vars, budget.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.checkpoint import ArtifactVersion
+from engine.checkpoint import ArtifactVersion, in_force
 from engine.dsl.durations import DurationError, parse_duration
 from engine.dsl.environment import expand
 from engine.dsl.graph import Budget, Graph
@@ -131,10 +131,10 @@ def history(host: Host, run_id: str, node: str) -> list[Mapping[str, object]]:
     return [each.row.output for each in host.store.checkpoints.history(run_id, node) if not each.dropped_by]
 
 
-def recall(state: RunState, artifacts: Mapping[str, ArtifactVersion]) -> None:
-    """Put the published artifacts into a restored state."""
-    for name, version in artifacts.items():
-        state.artifacts[name] = version
+def recall(state: RunState, versions: Sequence[ArtifactVersion]) -> None:
+    """Put the published artifacts into a restored state: the newest numbers, and what is in force."""
+    state.artifacts = {version.name: version for version in versions}
+    for name, version in in_force(versions).items():
         if isinstance(version.data, dict):
             state.published[name] = version.data
 

@@ -47,6 +47,22 @@ class LaunchRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class RewindRequest:
+    """Back to ``node``, or with ``auto`` to the earliest node that an edit affects (engine.md 8).
+
+    ``scope`` is ``produced``, ``full`` or ``none``, empty for the default; ``keep_files`` is ``none``. ``file`` names
+    the source when it moved.
+    """
+
+    run_id: str
+    node: str = ""
+    auto: bool = False
+    scope: str = ""
+    keep_files: bool = False
+    file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ResumeRequest:
     """The next attempt of a stored run.
 

@@ -72,7 +72,7 @@ def _resume_locked(host: Host, request: ResumeRequest, admitted: Admitted, lock:
     cell = stop_cell(host, record.id, request.within)
     state = restored(head, admitted.vars, Meter(host.clock, head.spent))
     state.outputs = visible(host.store.checkpoints.outputs(record.id), head)
-    recall(state, host.store.artifacts.latest(record.id))
+    recall(state, host.store.artifacts.versions(record.id))
     opening = Opening(
         run_id=record.id,
         epoch=record.epoch,

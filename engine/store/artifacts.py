@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from engine.checkpoint import ArtifactVersion
+from engine.checkpoint import ArtifactVersion, in_force
 from engine.run import SourceFile
 from engine.store.database import Database
 from engine.store.rows import Row
@@ -39,6 +39,10 @@ class Artifacts:
     def latest(self, run_id: str) -> dict[str, ArtifactVersion]:
         """The version published last under each name."""
         return {version.name: version for version in self.versions(run_id)}
+
+    def in_force(self, run_id: str) -> dict[str, ArtifactVersion]:
+        """What is published under each name: the version published last that no rewind took back."""
+        return in_force(self.versions(run_id))
 
 
 class Sources:

@@ -16,6 +16,7 @@ from engine.store.database import Database
 from engine.store.effects import Effects
 from engine.store.marks import Marks
 from engine.store.questions import Interactions
+from engine.store.rewinds import Rewinds
 from engine.store.runs import Runs
 from engine.store.spend import Spend
 from engine.store.timeline import Timeline
@@ -38,6 +39,7 @@ class Store:
         self.effects = Effects(database)
         self.spend = Spend(database)
         self.marks = Marks(database, clock)
+        self.rewinds = Rewinds(database, clock)
 
     def boundary(self, run_id: str, epoch: int) -> BoundaryWriter:
         """The hot path of the attempt that claimed the run with this epoch."""
