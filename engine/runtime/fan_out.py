@@ -14,6 +14,7 @@ from engine.checkpoint import BranchRow
 from engine.dsl.expressions import EvaluationError
 from engine.dsl.graph import RouterMode, RouterNode
 from engine.dsl.rendering import strict
+from engine.errors import StoreBusy, StoreFull
 from engine.events import EventType
 from engine.failures import FailureCode
 from engine.runtime.attempt import Line
@@ -39,7 +40,7 @@ from engine.runtime.scopes import listed
 from engine.runtime.state import FAN_OUT
 from engine.runtime.step import take
 from engine.runtime.stop import StopCause, StopKind
-from engine.runtime.writing import commit_boundary
+from engine.runtime.writing import commit_boundary, store_refused
 
 Walk = Callable[[Line, Place, str], "Ending | str"]
 """``loop.walk``: from a place until the line ends or reaches the named node."""
@@ -93,7 +94,8 @@ def spread(line: Line, place: Place, walk: Walk) -> str | Ending:
     if not branches:
         line.state.incoming = {}
         return join
-    return _settled(_opened(line, router, branches, in_flight), walk)
+    opened = _opened(line, router, branches, in_flight)
+    return opened if isinstance(opened, Ending) else _settled(opened, walk)
 
 
 def _plan(line: Line, router: RouterNode, join: str) -> tuple[Branch, ...]:
@@ -120,13 +122,14 @@ def _refused(line: Line, router: RouterNode, branches: tuple[Branch, ...], join:
     return failed_resumable(name, FailureCode.WORKSPACE_SAFETY, text)
 
 
-def _opened(line: Line, router: RouterNode, branches: tuple[Branch, ...], in_flight: bool) -> FanOut:
+def _opened(line: Line, router: RouterNode, branches: tuple[Branch, ...], in_flight: bool) -> FanOut | Ending:
     """The invocation: a new one is stored with the router's own boundary; one in flight is read back."""
     state, attempt = line.state, line.attempt
     if not in_flight:
         state.parallel = {"router_node_id": router.name, "invocation_key": _key(line, router)}
         state.owed.head = None
-        commit_boundary(line, router.name)
+        if refused := commit_boundary(line, router.name):
+            return refused
     key = str(state.parallel["invocation_key"])
     siblings = Siblings(key, line.keeper, lambda: state.head(router.name))
     fan_out = FanOut(line, router, attempt.graph.convergence.get(router.name, ""), branches, siblings)
@@ -146,8 +149,11 @@ def _key(line: Line, router: RouterNode) -> str:
 
 
 def _settled(fan_out: FanOut, walk: Walk) -> str | Ending:
-    rests = _Race(fan_out, walk).run()
     line, router = fan_out.line, fan_out.router.name
+    try:
+        rests = _Race(fan_out, walk).run()
+    except (StoreFull, StoreBusy) as problem:
+        return store_refused(router, problem)
     cause = line.attempt.stop.cause
     if cause is not None:
         return stopped(router, cause)

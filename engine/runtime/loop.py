@@ -6,6 +6,7 @@ Called by ``launch`` and ``resume`` with the place to start from. It decides not
 
 from __future__ import annotations
 
+from engine.errors import OwnershipLost
 from engine.runtime.attempt import Line
 from engine.runtime.ending import Ending
 from engine.runtime.fan_out import is_fan_out, spread
@@ -16,8 +17,15 @@ from engine.runtime.writing import conclude
 
 
 def run_to_end(line: Line, place: Place) -> Ending:
-    """Walk until the attempt ends, and store the ending. Raises StoreError when it cannot be stored at all."""
-    ending = walk(line, place)
+    """Walk until the attempt ends, and store the ending. Raises StoreError when it cannot be stored at all.
+
+    An attempt whose run has another owner by now ends without a word to the store.
+    """
+    try:
+        ending = walk(line, place)
+    except OwnershipLost as lost:
+        line.attempt.runlog.alert(lost.message)
+        return Ending(place.node, None)
     assert isinstance(ending, Ending)  # the main line is bound for no node
     conclude(line, ending)
     return ending

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.checkpoint import interaction_id
+from engine.dsl.durations import DurationError, parse_duration
+from engine.dsl.environment import expand
 from engine.dsl.graph import AgentNode, Edge, Mapped, Node, NodeKind, SignalNode, ToolNode
 from engine.dsl.rendering import value
 from engine.failures import FailureCode
@@ -114,8 +116,9 @@ def limit_of(line: Line, node: Node) -> Limit:
     """The smallest of the node's own timeout, the attempt's rest, the budget's rest and the ceiling of one process."""
     attempt = line.attempt
     limits = [Limit(attempt.settings.process_timeout, FailureCode.TIMEOUT, "the ceiling of one process")]
-    if isinstance(node, ToolNode | AgentNode | SignalNode) and node.timeout:
-        limits.append(Limit(node.timeout, FailureCode.TIMEOUT, f"the node's timeout of {node.timeout:g} s"))
+    own = own_timeout(node, attempt.environment)
+    if own:
+        limits.append(Limit(own, FailureCode.TIMEOUT, f"the node's timeout of {own:g} s"))
     if attempt.deadline is not None:
         rest = max(0.001, attempt.deadline - attempt.clock.monotonic())
         limits.append(Limit(rest, FailureCode.TIMEOUT, "--timeout"))
@@ -124,3 +127,15 @@ def limit_of(line: Line, node: Node) -> Limit:
         text = f"max_duration of {attempt.caps.duration:g} s"
         limits.append(Limit(max(0.001, rest_of_budget), FailureCode.BUDGET_EXCEEDED, text))
     return min(limits, key=lambda limit: limit.seconds)
+
+
+def own_timeout(node: Node, environment: Mapping[str, str]) -> float:
+    """The node's own limit in seconds, 0 for none; an environment form is read now (language.md 2.6)."""
+    if not isinstance(node, ToolNode | AgentNode | SignalNode):
+        return 0.0
+    if node.timeout or not node.timeout_text:
+        return node.timeout
+    try:
+        return parse_duration(expand(node.timeout_text, environment))
+    except DurationError:
+        return 0.0

@@ -22,7 +22,7 @@ def take(line: Line, name: str, *, announced: bool = False, resumed: bool = Fals
     """Run the node ``name``; None when it completed, otherwise how the attempt ends.
 
     ``announced`` says that its start is stored already (the entry, in the launch's commit); ``resumed`` that a resume
-    starts at it. Raises StoreError and OwnershipLost from the boundary commit.
+    starts at it. Raises OwnershipLost from the boundary commit.
     """
     node = line.attempt.graph.nodes.get(name)
     if node is None:
@@ -35,7 +35,8 @@ def take(line: Line, name: str, *, announced: bool = False, resumed: bool = Fals
         return failed_resumable(name, FailureCode.EXPRESSION_FAILED, f"the input of node {name}: {problem.message}")
     if not announced:
         mark_start(line, step)
-        announce(line, step)
+        if refused := announce(line, step):
+            return refused
     outcome = check_schema(line, step, execute(line, step))
     mark_outcome(line, step, outcome)
     return settle(line, step, outcome)

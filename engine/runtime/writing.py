@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import threading
 
-from engine.errors import OwnershipLost, StoreError
+from engine.errors import OwnershipLost, StoreBusy, StoreError, StoreFull
 from engine.events import EventType
 from engine.failures import FailureCode
 from engine.runtime.attempt import Attempt, Line
 from engine.runtime.budget import NANO
-from engine.runtime.ending import Ending
+from engine.runtime.ending import Ending, failed_resumable
 from engine.runtime.marking import mark_end
 from engine.runtime.preparing import Step
 from engine.runtime.state import Owed
@@ -28,12 +28,12 @@ FINAL_BOUND = 5.0
 PAUSE_BETWEEN = 0.2
 
 
-def announce(line: Line, step: Step) -> None:
-    """The boundary commit: what the node before left behind, and that this one starts."""
+def announce(line: Line, step: Step) -> Ending | None:
+    """The boundary commit: what the node before left behind, and that this one starts. As ``commit_boundary``."""
     line.state.note(EventType.NODE_STARTED, step.node.name, **started_data(step))
     spent = line.state.spent()
     line.attempt.progress(step.node.name, spent.elapsed_ns / NANO, spent.cost_usd)
-    commit_boundary(line, step.node.name)
+    return commit_boundary(line, step.node.name)
 
 
 def started_data(step: Step) -> dict[str, object]:
@@ -44,18 +44,31 @@ def started_data(step: Step) -> dict[str, object]:
     return data
 
 
-def commit_boundary(line: Line, node: str) -> None:
-    """Write what is owed under the head that belongs to it. Raises StoreError when two commits in a row are refused."""
+def commit_boundary(line: Line, node: str) -> Ending | None:
+    """Write what is owed under the head that belongs to it.
+
+    None, or how the run stops when two commits in a row are refused: its rows are kept for the last one.
+    """
     state, owed = line.state, line.state.owed
     head = owed.head or state.head(node)
-    answer = line.keeper.commit(head, rows_of(owed))
     state.owed = Owed()
+    try:
+        answer = line.keeper.commit(head, rows_of(owed))
+    except (StoreFull, StoreBusy) as problem:
+        return store_refused(node, problem)
     line.attempt.children.settle()
     observe(line.attempt, answer)
+    return None
+
+
+def store_refused(node: str, problem: StoreError) -> Ending:
+    """The ending of a run whose store takes no boundary any more (engine.md 2.3)."""
+    text = f"the store refused two boundaries in a row: {problem.message}"
+    return failed_resumable(node, FailureCode.EXECUTION_FAILED, text)
 
 
 def save_recovery(line: Line, node: str) -> None:
-    """Write the counts and the event of a recovery before anything waits."""
+    """Write the counts and the event of a recovery before anything waits; a refusal is the next boundary's matter."""
     line.state.owed.head = None
     commit_boundary(line, node)
 
