@@ -58,8 +58,8 @@ class Generations:
     def look(self) -> None:
         """Reload when the file changed and was left alone since."""
         seen = _look(self._file)
-        if self._file is None or seen == self._seen or not seen:
-            return
+        if self._file is None or seen == self._seen or not seen or seen[1] == 0:
+            return  # an empty file is one that somebody is about to write
         if self._clock.now().timestamp() - seen[0] / 1e9 >= QUIET:
             self.reload()
 

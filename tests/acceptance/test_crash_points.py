@@ -37,7 +37,7 @@ def settled(site: Site) -> bool:
 @pytest.mark.parametrize("point", ["S0", "S1", "S2", "S4", "S5", "S6", "S7", "S8", "S9", "S10"])
 def test_a_start_that_died_leaves_one_run_and_one_execution(site: Site, point: str) -> None:
     """D048 to D050, D052, D053, D056 to D058."""
-    site.run("card", "create", "--title", "x", "--column", "ready")
+    site.do("card", "create", "--title", "x", "--column", "ready")
     assert site.once(crash_at=point) == -9
     site.until(lambda: settled(site), site.once)
     assert site.trace() == ["x"]
@@ -50,7 +50,7 @@ def test_a_start_that_died_leaves_one_run_and_one_execution(site: Site, point: s
 @pytest.mark.parametrize("point", ["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9"])
 def test_a_settling_that_died_is_finished_once(site: Site, point: str) -> None:
     """D061, D063, D065, D070."""
-    site.run("card", "create", "--title", "x", "--column", "ready")
+    site.do("card", "create", "--title", "x", "--column", "ready")
     assert site.once(crash_at=point) == -9
     site.until(lambda: settled(site), site.once)
     moves = [event for event in site.read("card", "history", "1")["events"] if event["type"] == "card_moved"]
@@ -63,7 +63,7 @@ def test_a_settling_that_died_is_finished_once(site: Site, point: str) -> None:
 
 def test_an_attempt_that_never_reached_a_run_is_counted_until_it_gives_up(site: Site) -> None:
     """D060."""
-    site.run("card", "create", "--title", "x", "--column", "ready")
+    site.do("card", "create", "--title", "x", "--column", "ready")
     codes = [site.once(crash_at="S5") for _ in range(3)]
     assert codes == [-9, -9, -9]
     site.until(lambda: site.card()["column"] == "blocked", site.once)

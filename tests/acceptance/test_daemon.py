@@ -46,7 +46,7 @@ def make(tmp_path: Path) -> Iterator[type[Site]]:
 
 
 def ready(site: Site, title: str = "x") -> None:
-    site.run("card", "create", "--title", title, "--column", "ready")
+    site.do("card", "create", "--title", title, "--column", "ready")
 
 
 def test_sigterm_interrupts_after_the_grace_and_the_next_start_goes_on(make) -> None:  # type: ignore[no-untyped-def]
@@ -138,7 +138,7 @@ def test_a_parked_card_is_settled_by_an_answer_from_the_command_line(make) -> No
     daemon = site.start("dispatch", "--no-server")
     site.until(lambda: site.card()["column"] == "awaiting_input")
     run = site.card()["last_run"]
-    site.run("card", "move", "1", "--to", "ready")
+    site.do("card", "move", "1", "--to", "ready")
     site.until(lambda: site.card()["column"] == "awaiting_input")
     assert site.run("resume", "--run-id", run, "--answer", "ok=true") == 0
     site.until(lambda: site.card()["column"] == "review")

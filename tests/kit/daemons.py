@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -12,6 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from tests.kit.cli import pointsman
 
 PATIENCE = 90.0
 """Seconds for which a fact is waited for on a busy machine."""
@@ -53,17 +54,20 @@ class Site:
         return process
 
     def run(self, *arguments: str, **environment: str) -> int:
-        """Run a verb to its end; the exit code, negative after a signal."""
+        """Run a verb to its end as a process; the exit code, negative after a signal."""
         process = self.start(*arguments, **environment)
         process.communicate(timeout=PATIENCE)
         return process.returncode
 
+    def do(self, *arguments: str) -> int:
+        """What a person does beside the daemon, over the same store but without a process of its own."""
+        return pointsman(self.folder, *arguments).code
+
     def read(self, *arguments: str) -> Any:
-        """The JSON document of a verb."""
-        process = self.start(*arguments, "--json")
-        out, _ = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, (self.folder / "output").read_text()[-2000:]
-        return json.loads(out)
+        """The JSON document of a verb, read beside the daemon."""
+        answer = pointsman(self.folder, *arguments, "--json")
+        assert answer.code == 0, answer.err
+        return answer.document
 
     def once(self, crash_at: str = "") -> int:
         """One bounded dispatch, dying right behind a point when one is named."""
