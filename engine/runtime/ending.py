@@ -16,6 +16,9 @@ from engine.runtime.budget import Refused
 from engine.runtime.stop import StopCause, StopKind
 from engine.states import RunStatus
 
+BY_PERSON = "person"
+"""The ``end_reason`` of a run that somebody stopped (engine.md 1.4)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -101,6 +104,6 @@ def stopped(anchor: str, cause: StopCause) -> Ending:
         RunStatus.CANCELLED,
         code=str(FailureCode.CANCELLED),
         error=f"cancelled: {cause.reason}",
-        reason=cause.reason,
+        reason=BY_PERSON,
         events=(event,),
     )

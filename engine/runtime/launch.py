@@ -80,6 +80,7 @@ def _launch_locked(host: Host, request: LaunchRequest, prepared: Prepared, lock:
         refused = _refused(line)
         _insert(host, _new_run(request, prepared, lock.run_id), _first_commit(host, line, prepared, refused))
         request.claimed()
+        request.progress(graph.entry, 0.0, 0.0)
         with host.watcher.watching(lock.run_id, cell, 1):
             try:
                 if refused is not None:

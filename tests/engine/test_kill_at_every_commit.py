@@ -55,8 +55,35 @@ workflow w:
   a -> n
   b -> n
 """
+FAN = """
+router split:
+  mode: fan_out_all
+tool a1:
+  parallel_safe: true
+  command: `echo a1 >> trace`
+tool a2:
+  parallel_safe: true
+  command: `echo a2 >> trace`
+tool b1:
+  parallel_safe: true
+  command: `echo b1 >> trace`
+tool join:
+  await: wait_all
+  command: `echo join >> trace; echo '{"ok": true}'`
+workflow w:
+  budget:
+    max_parallel_branches: 1
+  entry: split
+  split -> a1
+  split -> b1
+  a1 -> a2
+  a2 -> join
+  b1 -> join
+  join -> done
+"""
 CHAIN_POINTS = [(when, number) for when in ("before", "after") for number in range(1, NODES + 2)]
 LOOP_POINTS = [("after", number) for number in range(1, 11)]
+FAN_POINTS = [(when, number) for when in ("before", "after") for number in range(2, 8)]
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +91,7 @@ def rounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every round, played by one process of its own that forks a process per attempt."""
     where = tmp_path_factory.mktemp("rounds")
     played = [("chain", CHAIN, *point) for point in CHAIN_POINTS] + [("loops", LOOPS, *point) for point in LOOP_POINTS]
+    played += [("fan", FAN, *point) for point in FAN_POINTS]
     for name, text, when, number in [*played, ("loops", LOOPS, "never", 0)]:
         folder = where / f"{name}-{when}-{number}"
         (folder / "work").mkdir(parents=True)
@@ -113,6 +141,19 @@ def test_passes_and_choices_are_as_undisturbed(rounds: Path, when: str, number: 
     with looked_at(rounds / f"loops-{when}-{number}") as (document, rig):
         assert (document["status"], document["outputs"]) == (RunStatus.FINISHED, outputs)
         assert list(dict.fromkeys(rig.trace())) == trace
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("when", "number"), FAN_POINTS)
+def test_a_fan_out_killed_at_any_commit_goes_on(rounds: Path, when: str, number: int) -> None:
+    """R222, R416, R417: a finished node of a branch, and a finished branch, never run again."""
+    folder = rounds / f"fan-{when}-{number}"
+    with looked_at(folder) as (document, rig):
+        times = Counter(rig.trace())
+    assert document["status"] == RunStatus.FINISHED
+    assert set(document["outputs"]) == {"split", "a1", "a2", "b1", "join"}
+    assert set(times) == {"a1", "a2", "b1", "join"}
+    assert sum(times.values()) <= 5, "more than the node in flight ran twice"
 
 
 class CountingDatabase(Database):
