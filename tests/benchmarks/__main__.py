@@ -10,12 +10,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.benchmarks import bench_store, dispatching, nodes, raw, startup
+from tests.benchmarks import bench_store, dispatching, language, nodes, raw, startup
 
 BENCHES: dict[str, Callable[[Path], Iterator[dict[str, object]]]] = {
     "raw": raw.measure,
     "store": bench_store.measure,
     "nodes": nodes.measure,
+    "language": language.measure,
     "startup": startup.measure,
     "tick": dispatching.measure_ticks,
     "drain": dispatching.measure_drain,

@@ -274,5 +274,8 @@ def definition(analysis: Analysis, spot: Spot) -> tuple[Span, ...]:
     if target.what is not What.FILE:
         return places_of(analysis.draft, target)
     path = analysis.path.parent / target.name
-    path = path / MAIN if path.is_dir() else path
-    return (Span(str(path), 1, 1),) if path.is_file() else ()
+    try:
+        path = path / MAIN if path.is_dir() else path
+        return (Span(str(path), 1, 1),) if path.is_file() else ()
+    except (OSError, ValueError):  # a name that no file can have
+        return ()
