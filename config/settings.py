@@ -79,6 +79,7 @@ class RunSettings(Section):
     stall_timeout: Seconds = 600.0
     orphan_grace: Seconds = 120.0
     force_stale_after: Seconds = 60.0
+    workspace_boundaries: bool = True
     stop_grace: Seconds = 60.0
 
 

@@ -73,6 +73,8 @@ class Wiring:
             environment=process_environment(),
             secret_names=given.origin.secret_names,
             around=self.around,
+            workspace_boundaries=given.runs.workspace_boundaries,
+            workspace_max_file=variables.workspace_max_file,
         )
         return Engine(self.store, settings, self.clock, self.ids, instance=self.instance)
 
