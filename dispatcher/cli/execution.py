@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType, MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from dispatcher.cli.asking import ask, can_ask
 from dispatcher.cli.progress import Progress
@@ -55,13 +54,17 @@ def execute(session: Session, wishes: Wishes, begin: Callable[[Progress], RunRec
     from engine.api import AutoResume
 
     engine = session.wiring().engine
-    ended = threading.Event()
     progress = Progress(session)
-    with _signals(engine, ended), progress:
+    with _Signals(engine) as signals, progress:
         record = _answered(session, engine, wishes, progress, begin(progress))
-        if wishes.auto_resume and not ended.is_set():
+        if wishes.auto_resume and not signals.ended.is_set():
+            signals.between = True
             asked = AutoResume(
-                most=wishes.auto_resume, raised=wishes.raised, timeout=wishes.timeout, stop=ended, say=session.warn
+                most=wishes.auto_resume,
+                raised=wishes.raised,
+                timeout=wishes.timeout,
+                stop=signals.ended,
+                say=session.warn,
             )
             record = _answered(session, engine, wishes, progress, engine.auto_resume(record, asked))
     view = engine.inspect(record.id)
@@ -86,29 +89,37 @@ def _answered(session: Session, engine: Engine, wishes: Wishes, progress: Progre
     return record
 
 
-@contextmanager
-def _signals(engine: Engine, ended: threading.Event) -> Iterator[None]:
-    """Ctrl-C cancels, a second one kills; SIGTERM and SIGHUP interrupt. A wait between two attempts ends too."""
-    presses = 0
+class _Signals:
+    """Ctrl-C cancels, a second one kills; SIGTERM and SIGHUP interrupt. A wait between two attempts only ends."""
 
-    def on_interrupt(_number: int, _frame: FrameType | None) -> None:
-        nonlocal presses
-        presses += 1
-        waiting = ended.is_set()
-        ended.set()
-        if presses > 1:
-            engine.kill_all()
-        if not engine.cancel_all("Ctrl-C") and waiting:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._presses = 0
+        self._before: dict[signal.Signals, object] = {}
+        self.ended = threading.Event()
+        """Set once somebody wants the command to end."""
+        self.between = False
+        """Whether the command may be waiting between two attempts, where nothing has to be stopped."""
+
+    def __enter__(self) -> Self:
+        handlers = {signal.SIGINT: self._cancel, signal.SIGTERM: self._interrupt, signal.SIGHUP: self._interrupt}
+        self._before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _cancel(self, _number: int, _frame: FrameType | None) -> None:
+        self._presses += 1
+        if self._presses > 1:
+            self._engine.kill_all()
+        self._end(self._engine.cancel_all("Ctrl-C"))
+
+    def _interrupt(self, number: int, _frame: FrameType | None) -> None:
+        self._end(self._engine.interrupt_all(signal.Signals(number).name))
+
+    def _end(self, stopped: int) -> None:
+        self.ended.set()
+        if not stopped and not self.between:
             raise KeyboardInterrupt
-
-    def on_terminate(number: int, _frame: FrameType | None) -> None:
-        ended.set()
-        engine.interrupt_all(signal.Signals(number).name)
-
-    handlers = {signal.SIGINT: on_interrupt, signal.SIGTERM: on_terminate, signal.SIGHUP: on_terminate}
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

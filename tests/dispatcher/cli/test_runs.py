@@ -6,8 +6,10 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -179,8 +181,6 @@ def test_cancel_pause_and_delete_by_status(folder: Path) -> None:
 
 def test_a_paused_run_holds_no_thread(folder: Path) -> None:
     """Ground rule 9: at a pause the attempt is over."""
-    import threading
-
     verb(folder, "run", "asks.bot", "--run-id", "r1")
     waiting = threading.Event()
     for _ in range(100):
@@ -212,3 +212,50 @@ def test_a_terminal_asks_its_questions_and_goes_on(folder: Path) -> None:
         "ok": True,
         "colour": "red",
     }
+
+
+SLOW = """
+tool a:
+  command: `touch up; test -e ok || { trap '' TERM; sleep 60 & wait; sleep 60; }`
+workflow w:
+  entry: a
+  a -> done
+"""
+
+
+def started(folder: Path) -> subprocess.Popen[bytes]:
+    """A run in a process of its own whose node is under way."""
+    (folder / "slow.bot").write_text(SLOW)
+    command = [sys.executable, "-m", "dispatcher.cli", "run", "slow.bot", "--run-id", "r1", "--json"]
+    environment = {"PATH": PATH, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
+    waiting = threading.Event()
+    while not (folder / "up").exists():
+        assert process.poll() is None
+        waiting.wait(0.02)
+    return process
+
+
+@pytest.mark.slow
+def test_a_second_ctrl_c_kills_at_once_and_the_writes_are_made(folder: Path) -> None:
+    """1.7, R209: a node that ignores SIGTERM dies with the second; cancelled, exit 130, resumable."""
+    process = started(folder)
+    process.send_signal(signal.SIGINT)
+    threading.Event().wait(0.3)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    stored = verb(folder, "inspect", "--run-id", "r1", "--json").document
+    assert (stored["status"], stored["failure_code"]) == ("cancelled", "CANCELLED")
+    assert stored["checkpoint"] == {"node_id": "a", "completed": False}
+    (folder / "ok").touch()
+    assert verb(folder, "resume", "--run-id", "r1").code == 0
+
+
+@pytest.mark.slow
+def test_sigterm_is_an_interruption(folder: Path) -> None:
+    """1.7: exit 3, INTERRUPTED, at the node."""
+    process = started(folder)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 3
+    stored = verb(folder, "inspect", "--run-id", "r1", "--json").document
+    assert (stored["status"], stored["failure_code"]) == ("failed_resumable", "INTERRUPTED")
