@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.dsl.graph import Graph, Node, RouterMode, RouterNode, SubbotNode, ToolNode
+from engine.dsl.unit import PACKED, is_bundle
 from engine.errors import SourceInvalid
 from engine.run import SourceFile
 from engine.runtime.host import Host
@@ -41,8 +42,14 @@ def load_program(host: Host, file: Path) -> Program:
     _refuse_unsupported(host, graph, file)
     sources = tuple(SourceFile(each.path, each.text) for each in loaded.sources)
     path = file.absolute()
-    bundle = str(path) if path.is_dir() else ""
-    return Program(graph, loaded.digest, sources, path, bundle)
+    return Program(graph, loaded.digest, sources, path, bundle_of(path))
+
+
+def bundle_of(path: Path) -> str:
+    """The bundle that opening ``path`` opens: a pack, a folder, the folder around a ``main.bot``; empty for others."""
+    if path.is_dir() or path.suffix == PACKED:
+        return str(path)
+    return str(path.parent) if is_bundle(path) else ""
 
 
 def _refuse_errors(loaded: Loaded, file: Path) -> None:

@@ -14,6 +14,7 @@ from engine.dsl.load import load
 from engine.dsl.pack import content_id, pack, read_folder
 from engine.dsl.unpack import read_pack, unpack
 from engine.errors import SourceInvalid, SourceMissing
+from engine.runtime.program import bundle_of
 
 FILES = {
     "main.bot": "human a:\n  instructions: ask\nworkflow bundled:\n  entry: a\n  a -> done\n",
@@ -118,3 +119,12 @@ def test_what_is_no_bundle_is_refused_in_words(tmp_path: Path) -> None:
         load(tmp_path / "gone.botz")
     with pytest.raises(SourceInvalid):
         read_folder(tmp_path)
+
+
+def test_folder_main_file_and_pack_are_one_bundle_and_a_plain_file_is_none(folder: Path, tmp_path: Path) -> None:
+    """language.md 1.3"""
+    pack(folder, tmp_path / "a.botz")
+    (tmp_path / "plain.bot").write_text("")
+    assert bundle_of(folder) == bundle_of(folder / "main.bot") == str(folder)
+    assert bundle_of(tmp_path / "a.botz") == str(tmp_path / "a.botz")
+    assert bundle_of(tmp_path / "plain.bot") == ""
