@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from typing import Any
 
 import pytest
 from sqlalchemy import text as sql
 
+from engine.api import LaunchRequest
 from engine.dsl.graph import NodeKind
 from engine.errors import (
     AlreadyRunning,
@@ -536,3 +538,28 @@ workflow w:
     engine.write("ok")
     assert engine.resume().status == RunStatus.FINISHED
     assert engine.outputs()["sum"] == {"all": [0, 1, 2]}
+
+
+@pytest.mark.parametrize("again", [1, 2])
+def test_a_bundle_that_recorded_its_main_file_alone_is_accepted(
+    engine: Rig, caplog: pytest.LogCaptureFixture, again: int
+) -> None:
+    """R149, R150, R151: logged at each resume, the recorded digest unchanged; any other mismatch is refused."""
+    bundle = engine.folder / "bundle"
+    (bundle / "prompts").mkdir(parents=True)
+    (bundle / "manifest.yaml").write_text("schema_version: 1\nname: bundle\nversion: 0.1.0\n")
+    (bundle / "prompts" / "p.md").write_text("Hello.\n")
+    (bundle / "main.bot").write_text("tool a:\n  command: `test -e ok`\nworkflow w:\n  entry: a\n  a -> done\n")
+    engine.engine.launch(LaunchRequest(bundle, engine.workspace, run_id="r1"))
+    alone = hashlib.sha256((bundle / "main.bot").read_bytes()).hexdigest()
+    assert engine.store.runs.get("r1").digest != alone
+    with engine.store.database.write() as connection:
+        connection.execute(sql("UPDATE run SET digest = :alone"), {"alone": alone})
+    for _ in range(again):
+        caplog.clear()
+        assert engine.resume().status == RunStatus.FAILED_RESUMABLE
+        assert "main file alone" in caplog.text
+        assert engine.store.runs.get("r1").digest == alone
+    (bundle / "main.bot").write_text("tool a:\n  command: `true`\nworkflow w:\n  entry: a\n  a -> done\n")
+    with pytest.raises(SourceChanged):
+        engine.resume()
