@@ -16,6 +16,7 @@ from engine.runtime.auto_resume import AutoResume, auto_resume
 from engine.runtime.host import Host
 from engine.runtime.launch import Prepared, launch, prepare_launch
 from engine.runtime.promote import Promotion, PromotionKind, promote
+from engine.runtime.pruning import prune_pool
 from engine.runtime.requests import LaunchRequest, ResumeRequest, RewindRequest
 from engine.runtime.resume import resume
 from engine.runtime.rewinding import Rewound, rewind
@@ -154,3 +155,4 @@ class Engine:
             self.store.runs.delete(run_id)
         finally:
             lock.release()
+        prune_pool(self.store)

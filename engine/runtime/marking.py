@@ -24,8 +24,9 @@ from engine.workspace.tracker import Tracker
 
 
 def tracker_of(host: Host, graph: Graph, folders: RunFolders, run_id: str) -> Tracker | None:
-    """The tracker of an attempt; None when the setting is off or no node of the graph writes files."""
-    if not host.settings.workspace_boundaries or not any(writes(node) for node in graph.nodes.values()):
+    """The tracker of an attempt; None when the setting is off, no node writes files, or the store is the workspace."""
+    alone = folders.workspace.absolute() != folders.store.absolute()
+    if not host.settings.workspace_boundaries or not alone or not any(writes(node) for node in graph.nodes.values()):
         return None
 
     def refuse(reason: str) -> None:

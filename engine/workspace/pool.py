@@ -11,13 +11,15 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 
 from engine.checkpoint import MarkFile
 
 FOLDER = "workspace-objects"
+STAMP = ".pruned"
+"""The file whose stamp says when the pool was pruned last."""
 
 
 class Pool:
@@ -25,6 +27,7 @@ class Pool:
 
     def __init__(self, store: Path) -> None:
         self.root = store / FOLDER
+        self._text = os.fspath(self.root)
         self._lock = -1
         self._made: set[str] = set()
 
@@ -56,8 +59,11 @@ class Pool:
     def put(self, content: bytes) -> str:
         """Keep these bytes; their hash. Raises OSError."""
         name = hashlib.sha256(content).hexdigest()
-        place = self._place(name)
-        if not place.exists():
+        place = f"{self._text}/{name[:2]}/{name[2:]}"
+        if not os.access(place, os.F_OK):
+            if name[:2] not in self._made:
+                Path(place).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._made.add(name[:2])
             self._write(place, content)
         return name
 
@@ -84,40 +90,57 @@ class Pool:
 
     def write_aside(self, name: str, content: bytes) -> None:
         """Replace a file of the pool's own, such as the index of a workspace. Raises OSError."""
-        self._write(self.root / name, content)
+        place = self.root / name
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._write(os.fspath(place), content)
 
-    def _write(self, place: Path, content: bytes) -> None:
-        folder = place.parent
-        if folder.name not in self._made:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._made.add(folder.name)
-        aside = folder / f".{place.name}.{os.getpid()}.{self._lock}"
+    def _write(self, place: str, content: bytes) -> None:
+        aside = f"{self._text}/.{os.getpid()}.{self._lock}"
         descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        aside.replace(place)
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            left = memoryview(content)
+            while left:
+                left = left[file.write(left) :]
+        Path(aside).replace(place)
 
     def _place(self, name: str) -> Path:
         return self.root / name[:2] / name[2:]
 
-    def prune(self, wanted: Collection[str]) -> int:
+    def prune(self, wanted: Callable[[], Collection[str] | None], every: float = 0.0) -> int:
         """Remove every object that is not wanted, and every index; how many objects went.
 
-        -1 when somebody adds objects right now: nothing was removed. Raises OSError.
+        ``wanted`` is asked while nobody can add objects; None means that it cannot be told, and nothing is removed.
+        Nothing is removed either when somebody adds objects right now, or within ``every`` seconds of the last time.
+        Raises OSError.
         """
+        if not self.root.exists():
+            return 0
         try:
             self._open(fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self.close()
-            return -1
+            return 0
         try:
-            gone = 0
-            for place in self.root.glob("[0-9a-f][0-9a-f]/*"):
-                if place.parent.name + place.name not in wanted:
-                    place.unlink(missing_ok=True)
-                    gone += 1
-            for index in self.root.glob("index/*"):
-                index.unlink(missing_ok=True)
+            if not self._due(every) or (names := wanted()) is None:
+                return 0
+            (self.root / STAMP).touch()
+            return self._sweep(names)
         finally:
             self.close()
+
+    def _due(self, every: float) -> bool:
+        try:
+            last = (self.root / STAMP).stat().st_mtime_ns
+        except FileNotFoundError:
+            return True
+        return self.now_ns() - last >= every * 1_000_000_000
+
+    def _sweep(self, wanted: Collection[str]) -> int:
+        gone = 0
+        for place in self.root.glob("[0-9a-f][0-9a-f]/*"):
+            if place.parent.name + place.name not in wanted:
+                place.unlink(missing_ok=True)
+                gone += 1
+        for index in self.root.glob("index/*"):
+            index.unlink(missing_ok=True)
         return gone

@@ -28,6 +28,7 @@ class Record:
 
     def __init__(self, root: Path, store: Path, limits: Limits) -> None:
         self.root, self.store, self.limits = root.resolve(), store.resolve(), limits
+        self._text = os.fspath(self.root)
         self.pool = Pool(self.store)
         self.files: dict[str, MarkFile] = {}
         self._stats: dict[str, Stat] = {}
@@ -56,16 +57,15 @@ class Record:
         try:
             since = self.pool.now_ns() - _YOUNG
             stats = walk(Ground(self.root, self.store, self.rules, self.limits))
-            changed = [self._read(path, stat) for path, stat in stats.items() if self._differs(path, stat)]
+            known = self._stats
+            fresh = {path for path, stat in stats.items() if known.get(path) != stat} | (self._young & stats.keys())
+            changed = [self._read(path, stats[path]) for path in sorted(fresh)]
         except OSError as problem:
             raise _unwritable(problem) from problem
         changed += [MarkFile(path) for path in self.files.keys() - stats.keys()]
         self._stats = stats
-        self._young = {path for path, stat in stats.items() if stat[0] >= since or stat[1] >= since}
+        self._young = {path for path in fresh if max(stats[path][:2]) >= since}
         return tuple(each for each in changed if self._take(each))
-
-    def _differs(self, path: str, stat: Stat) -> bool:
-        return self._stats.get(path) != stat or path in self._young
 
     def _take(self, seen: MarkFile) -> bool:
         """Whether it is news; the state is kept up."""
@@ -85,13 +85,20 @@ class Record:
         if stat[2] > self.limits.max_file:
             return MarkFile(path, mode, skipped=f"too large: {stat[2]} bytes at {stat[0]}")
         try:
-            content = (self.root / path).read_bytes()
+            content = self._content(path)
         except FileNotFoundError:
             return MarkFile(path)
         except OSError:
             return MarkFile(path, mode, skipped="cannot be read")
         self._dirty = True
         return MarkFile(path, mode, self.pool.put(content))
+
+    def _content(self, path: str) -> bytes:
+        """The bytes of a file that is no link and does not make the reader wait."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(f"{self._text}/{path}", flags)
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
+            return file.readall()
 
     def close(self) -> None:
         """Remember what is known for the next run, and let the pool go."""

@@ -7,8 +7,7 @@ any content is read, so that it costs one walk (engine.md 8.5).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,8 +17,10 @@ from engine.workspace.ignore import BUILT, NEVER, Rules
 Stat: TypeAlias = "tuple[int, int, int, int, int]"
 """Modified and changed (nanoseconds), size in bytes, mode, inode."""
 
-_SEEN_PER_KEPT = 4
-"""So many files may be looked at, ignored ones included, for each that may be captured."""
+_Folder: TypeAlias = "tuple[str, str, bool]"
+"""Its path, the prefix of what lies in it, and whether that is left out unless a rule includes it again."""
+_IGNORED_PER_KEPT = 4
+"""So many ignored files may be passed for each that may be captured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +41,36 @@ class Ground:
     rules: Rules
     limits: Limits
 
+    @property
+    def store_text(self) -> str:
+        """The store's folder as text."""
+        return os.fspath(self.store)
+
 
 def walk(ground: Ground) -> dict[str, Stat]:
     """Every file that is captured, by its path relative to the root. Raises WorkspaceUnrecorded."""
-    found: dict[str, Stat] = {}
-    size = 0
     limits = ground.limits
-    for seen, (path, stat, kept) in enumerate(_files(ground), 1):
-        if kept:
-            found[path] = stat
-            size += stat[2] if stat[2] <= limits.max_file else 0
-        if len(found) > limits.max_files or seen > limits.max_files * _SEEN_PER_KEPT:
+    tally = _Tally(limits.max_files)
+    folders: list[_Folder] = [(os.fspath(ground.root), "", False)]
+    while folders:
+        if not _enter(ground, folders.pop(), folders, tally):
             raise _too_much(ground.root, f"more than {limits.max_files} files")
-    if size > limits.max_bytes:
+    if sum(stat[2] for stat in tally.found.values() if stat[2] <= limits.max_file) > limits.max_bytes:
         raise _too_much(ground.root, f"more than {limits.max_bytes // 1024**2} MiB of files")
-    return found
+    return tally.found
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What a walk has found so far, and how many more files it may look at and capture."""
+
+    most: int
+    found: dict[str, Stat] = field(default_factory=dict)
+    ignored: int = 0
+
+    @property
+    def full(self) -> bool:
+        return len(self.found) > self.most or self.ignored > self.most * _IGNORED_PER_KEPT
 
 
 def _too_much(root: Path, what: str) -> WorkspaceUnrecorded:
@@ -62,38 +78,38 @@ def _too_much(root: Path, what: str) -> WorkspaceUnrecorded:
     return WorkspaceUnrecorded(text, "name what does not belong to the work in .pointsmanignore")
 
 
-def _files(ground: Ground) -> Iterator[tuple[str, Stat, bool]]:
-    """Path, stat, and whether the file is captured."""
-    rules, store = ground.rules, os.fspath(ground.store)
-    stack: list[tuple[str, str, bool]] = [(os.fspath(ground.root), "", False)]
-    while stack:
-        folder, prefix, left_out = stack.pop()
-        try:
-            entries = os.scandir(folder)
-        except OSError:
-            continue
-        with entries:
-            for entry in entries:
-                name = entry.name
-                if name in NEVER:
-                    continue
-                path = prefix + name
-                if entry.is_dir(follow_symlinks=False):
-                    if name in BUILT or entry.path == store:
-                        continue
-                    excluded = rules.excludes(path, folder=True, inherited=left_out)
-                    if not excluded or rules.include_again:
-                        stack.append((entry.path, path + "/", excluded))
-                elif entry.is_file(follow_symlinks=False):
-                    kept = not rules.excludes(path, folder=False, inherited=left_out)
-                    if stat := _stat(entry):
-                        yield path, stat, kept
+def _enter(ground: Ground, folder: _Folder, folders: list[_Folder], tally: _Tally) -> bool:
+    """Look into one folder and put those below it on the list; False when there is too much.
 
-
-def _stat(entry: os.DirEntry[str]) -> Stat | None:
-    """The stat of a file; None when it is gone by now."""
+    Written for speed: it is all that a boundary costs where nothing has changed.
+    """
+    place, prefix, left_out = folder
+    rules, found, patterns = ground.rules, tally.found, ground.rules.patterns
     try:
-        found = entry.stat(follow_symlinks=False)
+        entries = os.scandir(place)
     except OSError:
-        return None
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_mode, found.st_ino)
+        return True
+    with entries:
+        for entry in entries:
+            name = entry.name
+            if name in NEVER:
+                continue
+            path = prefix + name
+            excluded = left_out
+            if entry.is_dir(follow_symlinks=False):
+                if name in BUILT or entry.path == ground.store_text:
+                    continue
+                if patterns:
+                    excluded = rules.excludes(path, folder=True, inherited=left_out)
+                if not excluded or rules.include_again:
+                    folders.append((entry.path, path + "/", excluded))
+            elif entry.is_file(follow_symlinks=False):
+                if patterns and rules.excludes(path, folder=False, inherited=left_out):
+                    tally.ignored += 1
+                    continue
+                try:
+                    stat = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+                found[path] = (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_mode, stat.st_ino)
+    return not tally.full

@@ -127,3 +127,45 @@ def test_a_stream_of_a_waiting_run_ends_when_the_server_stops(client: httpx.Clie
         assert next(lines).startswith("id: 1")
         server.stop()
         assert not any(line.startswith("event: end") for line in lines)
+
+
+def test_a_run_is_rewound_and_the_event_tells_of_files(client: httpx.Client, wiring: Wiring, tmp_path: Path) -> None:
+    """R283: overwritten and left_in_place are in the answer and in the event."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (tmp_path / "two.bot").write_text(
+        "tool a:\n  command: `echo a > x; exit 1`\n\nworkflow w:\n  entry: a\n  a -> done\n"
+    )
+    wiring.engine.launch(LaunchRequest(tmp_path / "two.bot", work, run_id="r2"))
+    (work / "x").write_text("mine")
+    (work / "y").write_text("mine")
+    answer = client.post("/api/runs/r2/rewind", json={"node": "a"})
+    assert answer.status_code == 200
+    told = answer.json()["rewound"]
+    assert (told["files_overwritten_paths"], told["files_left_in_place_paths"]) == (["x"], ["y"])
+    event = client.get("/api/runs/r2/events").json()["events"][-1]
+    assert (event["type"], event["data"]) == ("run_rewound", told)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({}, 422, "bad_input"),
+        ({"node": "gate", "auto": True}, 422, "bad_input"),
+        ({"node": "after"}, 422, "pivot_invalid"),
+        ({"node": "gate", "restore_scope": "all"}, 422, "bad_input"),
+        ({"auto": True}, 409, "nothing_to_rewind"),
+    ],
+)
+def test_a_rewind_that_cannot_be_leaves_the_question_open(
+    client: httpx.Client, paused: str, body: dict[str, Any], status: int, code: str
+) -> None:
+    """R232 over HTTP."""
+    assert post(client, f"/api/runs/{paused}/rewind", **body) == (status, code)
+    assert client.get(f"/api/runs/{paused}").json()["pending"]["node_id"] == "gate"
+
+
+def test_a_list_of_commits_is_not_available_and_says_why(client: httpx.Client, paused: str) -> None:
+    found = client.get(f"/api/runs/{paused}/commits").json()
+    assert (found["available"], found["reason"]) == (False, "no_baseline")
+    assert client.get("/api/runs/nobody/commits").status_code == 404

@@ -19,6 +19,7 @@ from engine.errors import (
     WrongStatus,
 )
 from engine.events import EventType, NewEvent
+from engine.runtime.pruning import prune_pool
 from engine.runtime.rewind import rewound_head
 from engine.states import RunStatus, can_be_rewound
 from engine.store.locks import RunLock
@@ -437,7 +438,7 @@ workflow w:
 
 def test_a_pivot_inside_branches_rewinds_to_their_router_and_replays_all(engine: Rig) -> None:
     """R260: anchored at the router, what was asked for is reported; files of both branches go."""
-    engine.run(BRANCHES)
+    engine.run(BRANCHES, ask={"max_parallel_branches": 1})
     data = rewind(engine, "left").data
     assert (data["to_node"], data["promoted_from"]) == ("fan", "left")
     assert files(engine) == {}
@@ -479,6 +480,30 @@ def test_a_dropped_subbot_gets_a_fresh_child_and_the_old_one_is_left(engine: Rig
     engine.write("fine")
     engine.write("ok")
     assert engine.resume().status == RunStatus.FINISHED
+
+
+def contents(rig: Rig) -> set[bytes]:
+    return {kept.read_bytes() for kept in (rig.store.root / "workspace-objects").glob("[0-9a-f][0-9a-f]/*")}
+
+
+def test_deleting_a_run_prunes_what_no_other_run_names(engine: Rig) -> None:
+    engine.run(STEPS)
+    rewind(engine, "a")
+    engine.engine.cancel("r1")
+    engine.run(STEPS.replace("two", "three"), "r2")
+    engine.engine.delete("r1")
+    assert b"two\n" not in contents(engine)
+    assert {b"one\n", b"three\n"} <= contents(engine)
+
+
+def test_nothing_is_pruned_when_a_boundary_cannot_be_read(engine: Rig) -> None:
+    engine.run(STEPS)
+    before = contents(engine)
+    with engine.store.database.write_raw() as cursor:
+        cursor.execute("UPDATE workspace_mark SET ref = 'gone' WHERE seq = 1")
+        cursor.execute("DELETE FROM workspace_file")
+    assert prune_pool(engine.store) == 0
+    assert contents(engine) == before
 
 
 def test_settings_of_boundaries_have_the_documented_defaults() -> None:

@@ -137,6 +137,8 @@ def test_damaged_content_reads_as_gone(tmp_path: Path) -> None:
 def test_pruning_removes_what_nothing_names_and_waits_for_nobody(tmp_path: Path) -> None:
     with Pool(tmp_path) as busy:
         kept, spare = busy.put(b"kept"), busy.put(b"spare")
-        assert Pool(tmp_path).prune({kept}) == -1, "somebody adds objects"
-    assert Pool(tmp_path).prune({kept}) == 1
+        assert Pool(tmp_path).prune(lambda: {kept}) == 0, "somebody adds objects"
+    assert Pool(tmp_path).prune(lambda: None) == 0, "what is wanted cannot be told"
+    assert Pool(tmp_path).prune(lambda: {kept}) == 1
     assert (Pool(tmp_path).get(kept), Pool(tmp_path).get(spare)) == (b"kept", None)
+    assert Pool(tmp_path).prune(set, every=3600.0) == 0, "it was pruned just now"
