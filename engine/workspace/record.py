@@ -41,8 +41,10 @@ class Record:
 
     def open(self) -> None:
         """Hold the pool and recall what is known of the workspace. Raises WorkspaceUnrecorded."""
-        if self.root == self.store or not self.root.is_dir():
-            raise WorkspaceUnrecorded(f"the workspace {self.root} is no folder of its own", "choose another workspace")
+        if not self.root.is_dir():
+            raise WorkspaceUnrecorded(f"the workspace {self.root} is not there", "make it again, or choose another")
+        if self.root == self.store:
+            raise WorkspaceUnrecorded(f"the workspace {self.root} is the store's own folder", "choose another one")
         try:
             self.pool.__enter__()
         except OSError as problem:
@@ -86,7 +88,7 @@ class Record:
             return MarkFile(path, mode, skipped=f"too large: {stat[2]} bytes at {stat[0]}")
         try:
             content = self._content(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return MarkFile(path)
         except OSError:
             return MarkFile(path, mode, skipped="cannot be read")

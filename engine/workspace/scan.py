@@ -92,7 +92,7 @@ def _enter(ground: Ground, folder: _Folder, folders: list[_Folder], tally: _Tall
     with entries:
         for entry in entries:
             name = entry.name
-            if name in NEVER:
+            if name in NEVER or not (name.isascii() or _speakable(name)):
                 continue
             path = prefix + name
             excluded = left_out
@@ -113,3 +113,12 @@ def _enter(ground: Ground, folder: _Folder, folders: list[_Folder], tally: _Tall
                     continue
                 found[path] = (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_mode, stat.st_ino)
     return not tally.full
+
+
+def _speakable(name: str) -> bool:
+    """Whether a name is text; one that is only bytes cannot stand in the store."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.checkpoint import Mark, MarkFile
-from engine.errors import WorkspaceUnrecorded
+from engine.errors import StoreError, WorkspaceUnrecorded
 from engine.workspace.chain import Boundary, label, since_restored
 from engine.workspace.record import Record
 from engine.workspace.scan import Limits
@@ -88,7 +88,12 @@ class Tracker:
         except WorkspaceUnrecorded as problem:
             self._give_up(problem.message)
             return False
-        marks = self.stored()
+        try:
+            marks = self.stored()
+        except StoreError as problem:
+            record.close()
+            self._give_up(problem.message)
+            return False
         self._seq = marks[-1].seq if marks else 0
         self._labels = {mark.label for mark in since_restored(marks)}
         self._record = record

@@ -482,6 +482,26 @@ def test_a_dropped_subbot_gets_a_fresh_child_and_the_old_one_is_left(engine: Rig
     assert engine.resume().status == RunStatus.FINISHED
 
 
+def test_a_workspace_that_is_gone_is_a_reason_and_no_error(engine: Rig) -> None:
+    engine.run(STEPS)
+    engine.workspace.rename(engine.folder / "elsewhere")
+    assert "is not there" in str(rewind(engine, "b").data["files_skip_reason"])
+
+
+def test_an_edited_fragment_is_found_and_an_edited_child_is_not_seen(engine: Rig) -> None:
+    """R249, R250: the whole unit was recorded; a child workflow is none of it, its node can be named."""
+    (engine.folder / "lib").mkdir()
+    engine.bot("tool work:\n  command: `echo w > w.txt`\n", "lib/x.bot")
+    engine.bot(CHILD.replace("; test -e fine", ""), "child.bot")
+    engine.run('import "lib/x.bot"\n\n' + PARENT.replace("entry: child", "entry: work\n  work -> child"))
+    engine.bot(CHILD.replace("echo child", "echo CHILD"), "child.bot")
+    with pytest.raises(NothingToRewind, match="nothing that counts differs"):
+        rewind(engine, auto=True)
+    assert rewind(engine, "child").data["to_node"] == "child"
+    engine.bot("tool work:\n  command: `echo W > w.txt`\n", "lib/x.bot")
+    assert [*rewind(engine, auto=True).changes] == ["work"]
+
+
 def contents(rig: Rig) -> set[bytes]:
     return {kept.read_bytes() for kept in (rig.store.root / "workspace-objects").glob("[0-9a-f][0-9a-f]/*")}
 

@@ -82,6 +82,12 @@ def test_links_the_store_and_ignored_files_are_not_captured(record: Record, work
     assert names(record.look()) == {".gitignore"}
 
 
+def test_a_name_that_is_no_text_is_passed_over(record: Record, work: Path) -> None:
+    write(work / "gr\u00fcn", "1")
+    (work / os.fsdecode(b"\xff\xfe")).write_text("1")
+    assert names(record.look()) == {"gr\u00fcn"}
+
+
 def test_a_file_above_the_limit_is_recorded_as_skipped(work: Path) -> None:
     """R280: an oversized file is known, and its content is not kept."""
     record = opened(work, max_file=3)
