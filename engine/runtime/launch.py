@@ -113,7 +113,7 @@ def _first_commit(host: Host, line: Line, prepared: Prepared, refused: Ending | 
     if refused is None:
         step = prepare(line, graph.nodes[graph.entry])
         mark_start(line, step)
-        events.append(NewEvent(EventType.NODE_STARTED, graph.entry, data=started_data(step)))
+        events.append(NewEvent(EventType.NODE_STARTED, graph.entry, data=started_data(line, step)))
     written = rows_of(line.state.owed).and_then(Written(events=tuple(events)))
     line.state.owed = Owed()
     return Launch(host.owner, Head(graph.entry), prepared.program.sources, written)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 
+from engine.dsl.graph import Edge, Graph, RouterMode, RouterNode
 from engine.errors import OwnershipLost, StoreBusy, StoreError, StoreFull
 from engine.events import EventType
 from engine.failures import FailureCode
@@ -30,18 +31,28 @@ PAUSE_BETWEEN = 0.2
 
 def announce(line: Line, step: Step) -> Ending | None:
     """The boundary commit: what the node before left behind, and that this one starts. As ``commit_boundary``."""
-    line.state.note(EventType.NODE_STARTED, step.node.name, **started_data(step))
+    line.state.note(EventType.NODE_STARTED, step.node.name, **started_data(line, step))
     spent = line.state.spent()
     line.attempt.progress(step.node.name, spent.elapsed_ns / NANO, spent.cost_usd)
     return commit_boundary(line, step.node.name)
 
 
-def started_data(step: Step) -> dict[str, object]:
-    """The data of ``node_started``."""
+def started_data(line: Line, step: Step) -> dict[str, object]:
+    """The data of ``node_started``; of a round-robin router with the choice that its counter makes."""
     data: dict[str, object] = {"kind": str(step.node.kind), "iteration": step.iteration}
     if step.path:
         data["iteration_path"] = step.path
+    if isinstance(step.node, RouterNode):
+        data["mode"] = str(step.node.mode)
+        if step.node.mode is RouterMode.ROUND_ROBIN and (edges := turns_of(line.attempt.graph, step.node.name)):
+            position = line.state.round_robin.get(step.node.name, 0) % len(edges)
+            data |= {"round_robin_index": position, "selected_target": edges[position].target}
     return data
+
+
+def turns_of(graph: Graph, router: str) -> tuple[Edge, ...]:
+    """The edges that a round-robin router takes in turn."""
+    return tuple(edge for edge in graph.outgoing(router) if not edge.conditional)
 
 
 def commit_boundary(line: Line, node: str) -> Ending | None:

@@ -515,6 +515,8 @@ workflow w:
     raw = "{{outputs.%s.x}}"
     assert engine.trace() == [f"a {raw % 'b'}", f"{raw % 'a'} b", f"{raw % 'a'} b", f"a {raw % 'b'}", f"{raw % 'a'} b"]
     assert set(engine.document()["outputs"]) == {"turn", "b", "look"}
+    started = [event.data for event in engine.events("node_started") if event.node_id == "turn"]
+    assert [each["selected_target"] for each in started] == ["a", "b", "a", "b"]
 
 
 def test_history_is_there_again_after_a_resume(engine: Rig) -> None:
