@@ -1,7 +1,7 @@
 """Run as a process of its own by ``test_kill_at_every_commit.py``: kills a run at each of its commits, then resumes it.
 
-Usage: ``killed_at_commit FOLDER``: every folder inside is a round called ``<name>-<when>-<n>`` with a ``main.bot``. Each
-attempt is a forked process whose database counts its write transactions and kills it right before, or right behind, the
+Usage: ``killed_at_commit FOLDER``: every folder inside is a round called ``<name>-<when>-<n>`` with its ``main.bot``.
+Each attempt is a forked process whose database counts its write transactions and kills it right before, or behind, the
 commit of the n-th: no seam of the engine is needed for it. What is left is written to ``seen.json``.
 """
 
