@@ -72,7 +72,11 @@ class EngineRuns:
         return 0.0 if silent > 1 and self._own_limit(run_id) else silent
 
     def _own_limit(self, run_id: str) -> bool:
-        record = self._store.runs.get(run_id)
+        """Whether the node in flight has a limit of its own; a run that is not stored yet may take its time too."""
+        try:
+            record = self._store.runs.get(run_id)
+        except EngineError:
+            return True
         started = self._last(run_id, EventType.NODE_STARTED)
         loaded = self._bots.loaded(Path(record.file_path))
         if started is None or loaded is None or loaded.graph is None:

@@ -175,12 +175,15 @@ def watch(world: World) -> None:
     limit = station.settings.runs.stall_timeout
     executing = set(station.engine.executing())
     for work in station.slots.executing():
-        link = world.link(work.key)
         _overdue(world, work.key, work.run_id)
-        if not limit or link is None or work.run_id not in executing:
-            continue
-        if station.engine.silent_for(work.run_id) >= limit:
-            interrupt(world, work.key, link, INTERRUPT_STALL)
+        if limit and work.run_id in executing:
+            world.careful(world, work.key, partial(_watch_one, world, work.key, work.run_id))
+
+
+def _watch_one(world: World, key: Key, run_id: str) -> None:
+    link = world.link(key)
+    if link is not None and world.station.engine.silent_for(run_id) >= world.station.settings.runs.stall_timeout:
+        interrupt(world, key, link, INTERRUPT_STALL)
 
 
 def _overdue(world: World, key: Key, run_id: str) -> None:

@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from connectors.card import Card
-from dispatcher import facts, gates, log, moving, order, parking
-from dispatcher.candidate import BoardFacts, Candidate
+from dispatcher import facts, gates, log, moving, order
+from dispatcher.actions import ACTIONS, Judged
+from dispatcher.candidate import BoardFacts
 from dispatcher.ledger.records import Key
 from dispatcher.policy import Action, Decision
 from dispatcher.reading import WAITING_DEPS, with_slots
 from dispatcher.reasons import REASONS, Reason
-from dispatcher.starting import Wanted, start
 from dispatcher.world import World
 
 _log = log.get(__name__)
-_STARTS = frozenset({Action.FRESH, Action.RESUME})
 _AFTER_BOT = frozenset(reason for reason in Reason if REASONS[reason].order > REASONS[Reason.BOT_UNKNOWN].order)
 """Reasons behind the bot's own gates: where one of them holds, the bot is asked as well."""
 
@@ -52,7 +51,7 @@ def candidates(world: World) -> Iterator[Card]:
 
 
 def pick(world: World, card: Card, board: BoardFacts) -> None:
-    """T10 for one card: judge it, then start it, park it, or say why it is idle."""
+    """T10 for one card: judge it, then do what its action says."""
     key = (card.board, card.id)
     world.daemon = with_slots(world)
     candidate = facts.candidate(world, card, board, released=_released(world, key))
@@ -62,10 +61,8 @@ def pick(world: World, card: Card, board: BoardFacts) -> None:
         decision = gates.quick(candidate, world.now)
     if world.station.slots.has(key):
         _executing(world, card, decision)
-    elif decision.action in _STARTS:
-        _start(world, candidate, decision, board)
-    elif decision.action is Action.HOLD:
-        _hold(world, card, candidate, decision)
+    else:
+        ACTIONS[decision.action](world, Judged(candidate, decision, board))
 
 
 def _released(world: World, key: Key) -> bool:
@@ -76,44 +73,6 @@ def _released(world: World, key: Key) -> bool:
 def _executing(world: World, card: Card, decision: Decision) -> None:
     if card.column != world.station.settings.columns.running and decision.action is Action.HOLD:
         world.held[(card.board, card.id)] = decision
-
-
-def _start(world: World, candidate: Candidate, decision: Decision, board: BoardFacts) -> None:
-    card = candidate.card
-    key = (card.board, card.id)
-    world.actionable += 1
-    link = world.link(key)
-    used_up = link is not None and link.attempts >= world.station.settings.retry.max_attempts
-    if decision.action is Action.FRESH and used_up and link is not None and not candidate.run.gesture:
-        parking.give_up_launching(world, card, link)
-        return
-    if not world.pick:
-        return
-    if decision.row == "R02" and world.station.memory.first_time(f"missing {candidate.run.run_id}"):
-        _log.warning("run.last_run_missing", board=card.board, card_id=card.id, run_id=candidate.run.run_id)
-    if world.dry:
-        world.note(key, card.number, decision)
-        return
-    done = start(world, Wanted(candidate, decision, board))
-    world.note(key, card.number, done)
-    if done.action is Action.HOLD:
-        world.held[key] = done
-
-
-def _hold(world: World, card: Card, candidate: Candidate, decision: Decision) -> None:
-    """The card stays; a pause that was left by a move alone is parked again first."""
-    key = (card.board, card.id)
-    if decision.reason is Reason.RETRY_WAIT:
-        world.actionable += 1
-    if _to_be_parked(world, key, candidate, decision) and parking.park_now(world, card):
-        return
-    world.note(key, card.number, decision)
-    world.held[key] = decision
-
-
-def _to_be_parked(world: World, key: Key, candidate: Candidate, decision: Decision) -> bool:
-    """A decision to park, on a card that no earlier phase looked at, because nothing was under way for it."""
-    return candidate.run.gesture and key not in world.snapshot.active() and decision.reason in parking.PARKS
 
 
 def explained(world: World, card: Card, board: BoardFacts) -> gates.Judgement:

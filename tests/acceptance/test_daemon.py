@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -161,3 +162,26 @@ def test_until_idle_gives_up_and_leaves_the_run_resumable(make) -> None:  # type
     ready(site)
     assert site.run("dispatch", "--until-idle", "--idle-timeout", "2s", "--no-server") == 1
     assert site.read("inspect")["runs"][0]["status"] in ("failed_resumable", "running")
+
+
+def test_systemd_hears_ready_once_and_stopping_once(make, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """D208, D212, D213, D222."""
+    site = make(QUICK)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(tmp_path / "notify"))
+        listener.settimeout(90)
+        daemon = site.start("dispatch", "--no-server", NOTIFY_SOCKET=str(tmp_path / "notify"))
+        heard: list[str] = []
+        while not any("READY=1" in each for each in heard):
+            heard.append(listener.recv(4096).decode())
+        daemon.send_signal(signal.SIGHUP)
+        while sum("READY=1" in each for each in heard) < 2:
+            heard.append(listener.recv(4096).decode())
+        daemon.send_signal(signal.SIGTERM)
+        while not any("STOPPING=1" in each for each in heard):
+            heard.append(listener.recv(4096).decode())
+        assert daemon.wait(60) == 0
+    reloading = [each for each in heard if "RELOADING=1" in each]
+    assert len(reloading) == 1
+    assert "MONOTONIC_USEC=" in reloading[0]
+    assert sum("STOPPING=1" in each for each in heard) == 1

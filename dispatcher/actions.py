@@ -1,0 +1,104 @@
+"""What the tick does about a judged card: one hand per action, in one table (dispatcher.md 4, T10).
+
+Called by ``picking`` with what was judged. Actions that an earlier phase carries out (settling, promoting, parking,
+interrupting, unblocking, releasing) leave a card that still asks for them to that phase of the next tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from connectors.card import Card
+from dispatcher import log, parking
+from dispatcher.candidate import BoardFacts, Candidate
+from dispatcher.ledger.records import Key
+from dispatcher.policy import Action, Decision
+from dispatcher.reasons import Reason
+from dispatcher.starting import Wanted, start
+from dispatcher.world import World
+
+_log = log.get(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A card with its facts and the decision about it."""
+
+    candidate: Candidate
+    decision: Decision
+    board: BoardFacts
+
+    @property
+    def card(self) -> Card:
+        """The card as it was judged."""
+        return self.candidate.card
+
+    @property
+    def key(self) -> Key:
+        """Its address."""
+        return self.card.board, self.card.id
+
+
+Hand = Callable[[World, Judged], None]
+
+
+def begin_run(world: World, judged: Judged) -> None:
+    """Start the card; one whose every start failed before there was a run gives up instead."""
+    card, decision, candidate = judged.card, judged.decision, judged.candidate
+    world.actionable += 1
+    link = world.link(judged.key)
+    used_up = link is not None and link.attempts >= world.station.settings.retry.max_attempts
+    if decision.action is Action.FRESH and used_up and link is not None and not candidate.run.gesture:
+        parking.give_up_launching(world, card, link)
+        return
+    if not world.pick:
+        return
+    if decision.row == "R02" and world.station.memory.first_time(f"missing {candidate.run.run_id}"):
+        _log.warning("run.last_run_missing", board=card.board, card_id=card.id, run_id=candidate.run.run_id)
+    if world.dry:
+        world.note(judged.key, card.number, decision)
+        return
+    done = start(world, Wanted(candidate, decision, judged.board))
+    world.note(judged.key, card.number, done)
+    if done.action is Action.HOLD:
+        world.held[judged.key] = done
+
+
+def hold(world: World, judged: Judged) -> None:
+    """The card stays, with its reason; a pause that was left by a move alone is parked again first."""
+    if judged.decision.reason is Reason.RETRY_WAIT:
+        world.actionable += 1
+    if _to_be_parked(world, judged) and parking.park_now(world, judged.card):
+        return
+    world.note(judged.key, judged.card.number, judged.decision)
+    world.held[judged.key] = judged.decision
+
+
+def leave(_world: World, _judged: Judged) -> None:
+    """An earlier phase of the next tick does it."""
+
+
+def _to_be_parked(world: World, judged: Judged) -> bool:
+    """A decision to park, on a card that no earlier phase looked at, because nothing was under way for it."""
+    unseen = judged.key not in world.snapshot.active()
+    return judged.candidate.run.gesture and unseen and judged.decision.reason in parking.PARKS
+
+
+ACTIONS: Mapping[Action, Hand] = MappingProxyType(
+    {
+        Action.FRESH: begin_run,
+        Action.RESUME: begin_run,
+        Action.HOLD: hold,
+        Action.PARK: leave,
+        Action.UNPARK: leave,
+        Action.SETTLE: leave,
+        Action.PROMOTE: leave,
+        Action.INTERRUPT: leave,
+        Action.UNBLOCK: leave,
+        Action.GIVE_UP: leave,
+        Action.RELEASE: leave,
+    }
+)
+"""action -> hand; a test proves it total."""
