@@ -120,6 +120,30 @@ def _tools(folder: Path) -> Iterator[dict[str, object]]:
         }
 
 
+def _boundaries(folder: Path) -> Iterator[dict[str, object]]:
+    """A tool node in workspaces of several sizes, with boundaries of the workspace and without, in turn."""
+    count = 50
+    for files in (10, 1_000, 10_000):
+        workspace = folder / f"workspace-{files}"
+        for number in range(files):
+            place = workspace / str(number // 50)
+            place.mkdir(parents=True, exist_ok=True)
+            (place / str(number)).write_text(f"file {number}", "utf-8")
+        with engine_in(folder / f"boundaries-{files}") as engine:
+            plain = Engine(engine.store, EngineSettings(workspace_boundaries=False), SystemClock(), RandomIds())
+            source = looped(folder, TOOL, count)
+            first = run_once(engine, looped(folder, TOOL, 1), workspace)[0]
+            taken = [(run_once(engine, source, workspace)[0], run_once(plain, source, workspace)[0]) for _ in range(3)]
+        ours, floor = (statistics.median(column) for column in zip(*taken, strict=True))
+        yield {
+            "bench": "tool_node_boundaries",
+            "files": files,
+            "ms_per_node": 1000 * ours / count,
+            "without_ms": 1000 * floor / count,
+            "first_look_ms": 1000 * first,
+        }
+
+
 def _row(name: str, count: int, ours: float, floor: float) -> dict[str, object]:
     return {
         "bench": name,
@@ -131,7 +155,8 @@ def _row(name: str, count: int, ours: float, floor: float) -> dict[str, object]:
 
 
 def measure(folder: Path) -> Iterator[dict[str, object]]:
-    """Rows for compute nodes, a chain, and tool nodes."""
+    """Rows for compute nodes, a chain, tool nodes, and tools in large workspaces."""
     yield from _computes(folder)
     yield from _chain(folder)
     yield from _tools(folder)
+    yield from _boundaries(folder)
