@@ -85,6 +85,7 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         # unknown or gone
         "not_found": _UNKNOWN,
         "card_unknown": _UNKNOWN,
+        "effect_unknown": _UNKNOWN,
         "deleted": _GONE,
         "card_deleted": _GONE,
         # the state forbids it
@@ -98,6 +99,7 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "resume_invalid": _FORBIDDEN,
         "nothing_to_rewind": _FORBIDDEN,
         "ambiguous_unread": _FORBIDDEN,
+        "effect_settled": _FORBIDDEN,
         "ownership_lost": _FORBIDDEN,
         "stop_requested": _FORBIDDEN,
         "instance_held": _FORBIDDEN,

@@ -11,6 +11,7 @@ EngineError                       anything the engine refuses or cannot do
 │   └── PivotInvalid              the node to rewind to is unknown or was never reached
 ├── RunUnknown                    no such run was ever stored
 ├── RunDeleted                    the run was deleted; its id is spent
+├── EffectUnknown                 no such remote call was ever written down
 ├── Refusal                       the present state forbids the operation
 │   ├── WrongStatus               the status does not allow it
 │   ├── AlreadyRunning            somebody else claimed the run
@@ -20,6 +21,7 @@ EngineError                       anything the engine refuses or cannot do
 │   ├── RunConflict               the record changed since it was loaded
 │   ├── ResumeInvalid             request and artifact contract do not fit
 │   ├── NothingToRewind           no checkpoint, or no edit that says where to rewind to
+│   ├── EffectSettled             what became of the remote call is known already, or its run still makes it
 │   └── AmbiguousUnread           the forge could not be asked about an ambiguous call
 ├── StoreError                    the store failed
 │   ├── StoreBusy                 somebody else held the write lock for too long
@@ -112,6 +114,12 @@ class RunDeleted(EngineError):
     code = "deleted"
 
 
+class EffectUnknown(EngineError):
+    """The remote call is unknown."""
+
+    code = "effect_unknown"
+
+
 class Refusal(EngineError):
     """The present state forbids the operation."""
 
@@ -164,6 +172,12 @@ class NothingToRewind(Refusal):
     """There is nothing to rewind."""
 
     code = "nothing_to_rewind"
+
+
+class EffectSettled(Refusal):
+    """The remote call is not in doubt."""
+
+    code = "effect_settled"
 
 
 class AmbiguousUnread(Refusal):

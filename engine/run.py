@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
 
 from engine.errors import InvalidId
 
@@ -154,9 +156,55 @@ class Attachment:
         }
 
 
+class EffectState(StrEnum):
+    """The states of an effect row (engine.md 5.3)."""
+
+    SENT = "sent"
+    DONE = "done"
+    NOT_SENT = "not_sent"
+    REFUSED = "refused"
+    AMBIGUOUS = "ambiguous"
+    ABANDONED = "abandoned"
+
+
+class SettledBy(StrEnum):
+    """By what a row came into its state: the remote's answer, a proof, a probe, a person, a resume, a safe repeat."""
+
+    ANSWER = "answer"
+    PROOF = "proof"
+    PROBE = "probe"
+    PERSON = "person"
+    RESUME = "resume"
+    REPEAT = "repeat"
+    LOST = "lost"
+
+
+_E = EffectState
+EFFECT_NEXT: Mapping[EffectState, frozenset[EffectState]] = MappingProxyType(
+    {
+        _E.SENT: frozenset({_E.DONE, _E.NOT_SENT, _E.REFUSED, _E.AMBIGUOUS}),
+        _E.AMBIGUOUS: frozenset({_E.DONE, _E.NOT_SENT, _E.ABANDONED}),
+        _E.DONE: frozenset(),
+        _E.NOT_SENT: frozenset(),
+        _E.REFUSED: frozenset(),
+        _E.ABANDONED: frozenset(),
+    }
+)
+"""state -> what it may become; the one setter of the store looks here."""
+IN_DOUBT = frozenset({_E.SENT, _E.AMBIGUOUS})
+"""States of a row whose call may have been made without an answer, once its run has no owner."""
+SETTLES = frozenset({_E.DONE, _E.NOT_SENT})
+"""States of which a machine may go on (engine.md 4.3, ``if_settled``)."""
+
+
 @dataclass(frozen=True, slots=True)
 class EffectRecord:
-    """One remote mutation as the engine wrote it down (engine.md 5.3); ``response`` is kept once it is done."""
+    """One remote mutation as the engine wrote it down (engine.md 5.3); ``response`` is kept once it is done.
+
+    ``params`` are what was sent, ``effect_class`` is the catalogue's word. ``repeatable``: sending it once more is
+    safe. ``stopped_run``: the run stopped because of it. ``dropped_by`` above 0: a rewind went behind it.
+    ``settled_at`` is the instant of its present state, ``probes`` how often the forge was asked since.
+    """
 
     id: str
     run_id: str
@@ -169,8 +217,20 @@ class EffectRecord:
     fingerprint: str
     marker: str
     state: str
-    stopped_run: bool
-    response: Mapping[str, object]
-    note: str
     created_at: datetime
-    settled_at: datetime | None
+    effect_class: str = ""
+    params: Mapping[str, object] = field(default_factory=dict)
+    settled_by: str = ""
+    stopped_run: bool = False
+    repeatable: bool = False
+    dropped_by: int = 0
+    probes: int = 0
+    response: Mapping[str, object] = field(default_factory=dict)
+    note: str = ""
+    settled_at: datetime | None = None
+    probed_at: datetime | None = None
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether only the forge or a person can say what became of it."""
+        return self.state in IN_DOUBT and not self.repeatable

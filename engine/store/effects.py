@@ -1,30 +1,89 @@
-"""Remote mutations as they were written down (engine.md 5.3). Reading only, so far.
+"""Remote mutations as they were written down: before the call, settled after it, looked up again (engine.md 5.3).
 
-Called through ``Store.effects`` by promotion and by ``pointsman effects``.
+Called through ``Store.effects`` by the runtime, by promotion, by ``pointsman effects`` and by the dispatcher. Every
+verb that writes is one transaction with its event. It asks no forge and decides nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, bindparam, select, update
 
-from engine.run import EffectRecord
+from engine.errors import EffectUnknown, OwnershipLost
+from engine.events import EventType, NewEvent
+from engine.ports import Clock
+from engine.run import EFFECT_NEXT, IN_DOUBT, EffectRecord, EffectState, SettledBy
+from engine.store import writes
+from engine.store.changes import Written
 from engine.store.database import Database
+from engine.store.prepared import Prepared, inserting
 from engine.store.rows import Row
 from engine.store.tables import table
+from engine.store.writes import Timed
 
 _EFFECT = table("effect")
-IN_DOUBT = ("sent", "ambiguous")
-"""States of a row whose call may have been made without an answer, once its run has no owner."""
+_ADD = inserting(_EFFECT)
+_SETTLE = Prepared(
+    update(_EFFECT)
+    .where(_EFFECT.c.id == bindparam("the_id"), _EFFECT.c.state == bindparam("seen"))
+    .values(
+        state=bindparam("to"),
+        settled_by=bindparam("by"),
+        settled_at=bindparam("at", type_=_EFFECT.c.settled_at.type),
+        note=bindparam("the_note"),
+        stopped_run=bindparam("stopped", type_=_EFFECT.c.stopped_run.type),
+        repeatable=bindparam("again", type_=_EFFECT.c.repeatable.type),
+        response=bindparam("the_response", type_=_EFFECT.c.response.type),
+        probes=0,
+        probed_at=None,
+    )
+)
+_PROBED = Prepared(
+    update(_EFFECT)
+    .where(_EFFECT.c.id == bindparam("the_id"))
+    .values(
+        probes=_EFFECT.c.probes + 1,
+        probed_at=bindparam("at", type_=_EFFECT.c.probed_at.type),
+        note=bindparam("the_note"),
+    )
+)
+_RELEASE = (
+    update(_EFFECT).where(_EFFECT.c.stopped_run == 1, _EFFECT.c.state.not_in(tuple(IN_DOUBT))).values(stopped_run=False)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CallKey:
+    """Which call of which execution: equal calls have equal keys (engine.md 5.5)."""
+
+    run_id: str
+    node_id: str
+    branch_path: str
+    iteration_path: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """What became of a call, and by what it is known. ``stopped``: the run stops because of it."""
+
+    to: EffectState
+    by: SettledBy
+    note: str = ""
+    response: Mapping[str, object] = field(default_factory=dict)
+    stopped: bool = False
+    repeatable: bool = False
 
 
 class Effects:
     """The verbs of ``Store.effects``. Each raises RecordUnreadable for a row that cannot be decoded."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
+        self._clock = clock
 
     def get(self, effect_id: str) -> EffectRecord | None:
         """One row, None when there is none."""
@@ -41,12 +100,108 @@ class Effects:
         return self._many(query)
 
     def in_doubt(self, run_id: str) -> tuple[EffectRecord, ...]:
-        """The rows of a run without an owner that nobody can answer for."""
-        return self.list(run_id, IN_DOUBT)
+        """The rows of a run without an owner that nobody can answer for; none that a rewind went behind."""
+        rows = self.list(run_id, tuple(IN_DOUBT))
+        return tuple(each for each in rows if each.doubtful and not each.dropped_by)
+
+    def stopping(self, run_ids: Iterable[str]) -> tuple[EffectRecord, ...]:
+        """The rows because of which these runs stopped, settled or not, oldest first."""
+        query = select(_EFFECT).where(_EFFECT.c.run_id.in_(tuple(run_ids)), _EFFECT.c.stopped_run == 1)
+        return self._many(query.order_by(_EFFECT.c.created_at, _EFFECT.c.id))
+
+    def newest(self, key: CallKey) -> EffectRecord | None:
+        """The newest row of this call that no rewind went behind."""
+        query = (
+            select(_EFFECT)
+            .where(
+                _EFFECT.c.run_id == key.run_id,
+                _EFFECT.c.node_id == key.node_id,
+                _EFFECT.c.branch_path == key.branch_path,
+                _EFFECT.c.iteration_path == key.iteration_path,
+                _EFFECT.c.fingerprint == key.fingerprint,
+                _EFFECT.c.dropped_by == 0,
+            )
+            .order_by(_EFFECT.c.created_at.desc(), _EFFECT.c.attempt.desc(), _EFFECT.c.id.desc())
+            .limit(1)
+        )
+        found = self._many(query)
+        return found[0] if found else None
+
+    def open(self, effect: EffectRecord, epoch: int, branch_id: str = "") -> None:
+        """Write a row with its event. Raises OwnershipLost for another's epoch, StoreFull, StoreBusy."""
+        kind = EventType.EFFECT_SENT if effect.state == EffectState.SENT else EventType.EFFECT_SETTLED
+        at = self._clock.now()
+        with self._database.write_raw() as cursor:
+            batches = [Timed(at, Written(events=(_event(kind, effect, effect.state, effect.settled_by, branch_id),)))]
+            after = writes.advance(cursor, effect.run_id, batches, at, epoch)
+            if after is None:
+                message = f"run {effect.run_id} has another owner by now"
+                raise OwnershipLost(message, "this attempt stops and calls nobody")
+            writes.write_rows(cursor, effect.run_id, batches, after)
+            _ADD.run(cursor, _values(effect))
+
+    def settle(self, effect_id: str, settling: Settling) -> bool:
+        """Compare-and-set of the state; False when the row's state does not lead there (any more).
+
+        Raises EffectUnknown, StoreFull, StoreBusy.
+        """
+        before = self.get(effect_id)
+        if before is None:
+            raise unknown(effect_id)
+        if settling.to not in EFFECT_NEXT[EffectState(before.state)]:
+            return False
+        at = self._clock.now()
+        values = {
+            "the_id": effect_id,
+            "seen": before.state,
+            "to": str(settling.to),
+            "by": str(settling.by),
+            "at": at,
+            "the_note": settling.note or before.note,
+            "stopped": settling.stopped or before.stopped_run,
+            "again": settling.repeatable or before.repeatable,
+            "the_response": dict(settling.response) or None,
+        }
+        event = _event(EventType.EFFECT_SETTLED, before, settling.to, settling.by)
+        with self._database.write_raw() as cursor:
+            if _SETTLE.run(cursor, values).rowcount != 1:
+                return False
+            batches = [Timed(at, Written(events=(event,)))]
+            after = writes.advance(cursor, before.run_id, batches, at, None)
+            if after is not None:
+                writes.write_rows(cursor, before.run_id, batches, after)
+        return True
+
+    def probed(self, effect_id: str, note: str) -> None:
+        """Remember that the forge was asked and what came of it."""
+        with self._database.write_raw() as cursor:
+            _PROBED.run(cursor, {"the_id": effect_id, "at": self._clock.now(), "the_note": note})
+
+    def release(self, run_id: str) -> None:
+        """The run goes on: rows that are settled did not stop it any more."""
+        with self._database.write() as connection:
+            connection.execute(_RELEASE.where(_EFFECT.c.run_id == run_id))
 
     def _many(self, query: Select[Any]) -> tuple[EffectRecord, ...]:
         with self._database.read() as connection:
             return tuple(_read(row) for row in connection.execute(query).mappings())
+
+
+def unknown(effect_id: str) -> EffectUnknown:
+    """The refusal for an id that no row has."""
+    return EffectUnknown(f"effect {effect_id} is unknown", "list them with: pointsman effects list")
+
+
+def _event(kind: EventType, effect: EffectRecord, state: str, how: str, branch_id: str = "") -> NewEvent:
+    data = {"effect_id": effect.id, "operation": effect.operation, "state": str(state)}
+    if how:
+        data["how"] = str(how)
+    return NewEvent(kind, effect.node_id, branch_id, data)
+
+
+def _values(effect: EffectRecord) -> dict[str, Any]:
+    values = {column.name: getattr(effect, column.name) for column in _EFFECT.columns}
+    return {**values, "params": dict(effect.params), "response": dict(effect.response) or None}
 
 
 def _read(values: Mapping[Any, Any]) -> EffectRecord:
@@ -62,10 +217,22 @@ def _read(values: Mapping[Any, Any]) -> EffectRecord:
         operation=row.text("operation"),
         fingerprint=row.text("fingerprint"),
         marker=row.text("marker"),
-        state=row.text("state"),
+        state=_state(row),
+        created_at=row.instant("created_at"),
+        effect_class=row.text("effect_class"),
+        params=row.mapping("params"),
+        settled_by=row.text("settled_by"),
         stopped_run=row.truth("stopped_run"),
+        repeatable=row.truth("repeatable"),
+        dropped_by=row.integer("dropped_by"),
+        probes=row.integer("probes"),
         response=row.mapping("response"),
         note=row.text("note"),
-        created_at=row.instant("created_at"),
         settled_at=row.maybe_instant("settled_at"),
+        probed_at=row.maybe_instant("probed_at"),
     )
+
+
+def _state(row: Row) -> EffectState:
+    text = row.text("state")
+    return EffectState(text) if text in tuple(EffectState) else row.refuse("state", "a known state")

@@ -22,7 +22,7 @@ from engine.store.prepared import Prepared
 from engine.store.tables import table
 from engine.store.writes import Timed
 
-_RUN, _OUTPUT, _QUESTION = table("run"), table("node_output"), table("interaction")
+_RUN, _OUTPUT, _QUESTION, _EFFECT = table("run"), table("node_output"), table("interaction"), table("effect")
 _SAVE = Prepared(
     update(_RUN)
     .where(_RUN.c.id == bindparam("the_run"), _RUN.c.version == bindparam("seen"))
@@ -42,6 +42,15 @@ _DROP = Prepared(
         _OUTPUT.c.dropped_by == 0,
     )
     .values(dropped_by=bindparam("number"))
+)
+_DROP_EFFECTS = Prepared(
+    update(_EFFECT)
+    .where(
+        _EFFECT.c.run_id == bindparam("the_run"),
+        _EFFECT.c.node_id == bindparam("the_node"),
+        _EFFECT.c.dropped_by == 0,
+    )
+    .values(dropped_by=bindparam("number"), stopped_run=False)
 )
 _RETIRE = Prepared(
     update(_QUESTION)
@@ -86,6 +95,7 @@ class Rewinds:
             number = (_NUMBER.run(cursor, key).fetchone()[0] or 0) + 1
             for node in sorted(change.dropped):
                 _DROP.run(cursor, {**key, "the_node": node, "number": number})
+                _DROP_EFFECTS.run(cursor, {**key, "the_node": node, "number": number})
             for node in sorted(change.retired):
                 _RETIRE.run(cursor, {**key, "the_node": node, "at": at})
             batches = [Timed(at, Written(artifacts=change.artifacts, events=(change.event,)))]

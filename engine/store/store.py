@@ -36,7 +36,7 @@ class Store:
         self.interactions = Interactions(database, clock)
         self.timeline = Timeline(database)
         self.attachments = Attachments(database, root)
-        self.effects = Effects(database)
+        self.effects = Effects(database, clock)
         self.spend = Spend(database)
         self.marks = Marks(database, clock)
         self.rewinds = Rewinds(database, clock)

@@ -230,13 +230,20 @@ class Effect(EngineTable, table=True):
     attempt: int = 0
     connection: str = ""
     operation: str = ""
+    effect_class: str = ""
     fingerprint: str = ""
     marker: str = ""
     state: str
+    settled_by: str = ""
     stopped_run: bool = Field(default=False, sa_type=Flag)
+    repeatable: bool = Field(default=False, sa_type=Flag)
+    dropped_by: int = 0
+    probes: int = 0
     note: str = Field(default="", sa_type=Text)
     created_at: datetime = Field(sa_type=UtcTime)
     settled_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    probed_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    params: dict[str, Any] | None = Field(default=None, sa_type=Json)
     response: dict[str, Any] | None = Field(default=None, sa_type=Json)
 
 

@@ -1,4 +1,4 @@
--- b3a77e6faa9d766c90e943123f140d4cad3c48b02aa72ce295d517fd6ff73eb6
+-- 78bf43ae2e9b9083e85e46d955e2c7f2722f7cdfe0096049a4174f621f3a6ed6
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
@@ -199,13 +199,20 @@ CREATE TABLE effect (
 	attempt INTEGER NOT NULL, 
 	connection VARCHAR NOT NULL, 
 	operation VARCHAR NOT NULL, 
+	effect_class VARCHAR NOT NULL, 
 	fingerprint VARCHAR NOT NULL, 
 	marker VARCHAR NOT NULL, 
 	state VARCHAR NOT NULL, 
+	settled_by VARCHAR NOT NULL, 
 	stopped_run INTEGER NOT NULL, 
+	repeatable INTEGER NOT NULL, 
+	dropped_by INTEGER NOT NULL, 
+	probes INTEGER NOT NULL, 
 	note TEXT NOT NULL, 
 	created_at VARCHAR(27) NOT NULL, 
 	settled_at VARCHAR(27), 
+	probed_at VARCHAR(27), 
+	params TEXT, 
 	response TEXT, 
 	PRIMARY KEY (id)
 );
