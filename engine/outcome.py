@@ -45,7 +45,8 @@ class Paused:
 class Failed:
     """The node failed. ``code`` is an engine code or one that a fail node declares; ``deliberate`` marks the latter.
 
-    ``retry_after`` in seconds is what a remote asked for, 0 when it asked for nothing.
+    ``retry_after`` in seconds is what a remote asked for, 0 when it asked for nothing. ``tokens`` and ``cost_usd`` are
+    what the failed attempt spent; they are booked like those of a success (engine.md 6.3).
     """
 
     code: FailureCode | str
@@ -54,6 +55,8 @@ class Failed:
     resumable: bool = True
     retry_after: float = 0.0
     cause: BaseException | None = None
+    tokens: int = 0
+    cost_usd: float = 0.0
 
 
 Outcome = Completed | Paused | Failed

@@ -45,6 +45,7 @@ BOOL_WORDS: Final = {
     "false": False, "no": False, "off": False, "0": False,
 }  # fmt: skip
 DECIMAL: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]+))?")
+EXPONENT: Final = re.compile(r"[eE][+-]?[0-9]{1,4}\Z")
 SHOWN: Final = 60
 
 
@@ -191,7 +192,7 @@ def _coerce_int(text: str, _enum: tuple[str, ...]) -> Fit:
 
 
 def _coerce_float(text: str, _enum: tuple[str, ...]) -> Fit:
-    if _decimal(text) is None:
+    if _decimal(EXPONENT.sub("", text.strip())) is None:
         return Fit(problem=f"wants a number, found {_quoted(text)}")
     return _fit_float(float(text))
 

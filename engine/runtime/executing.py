@@ -31,13 +31,15 @@ def execute(line: Line, step: Step) -> Outcome:
     """The outcome of the node after its recipe has ended. Never raises for what the node does."""
     while True:
         outcome = _once(line, step)
+        if isinstance(outcome, Failed):
+            _book(line, outcome)
         if not isinstance(outcome, Failed) or line.attempt.stop.is_set():
             return outcome
         decision = _recover(line, step, outcome)
         if decision.action is Recovery.FAIL:
             return outcome
         if decision.action is Recovery.PAUSE:
-            return Paused(_recovery_question(step, outcome))
+            return Paused(_recovery_question(step, outcome, decision.reason))
         if line.attempt.clock.wait(line.attempt.stop.event, decision.delay):
             return outcome
 
@@ -69,6 +71,13 @@ def check_schema(line: Line, step: Step, outcome: Outcome) -> Outcome:
     return Failed(code, text)
 
 
+def _book(line: Line, failed: Failed) -> None:
+    """The spend of a failed try: to the run's budget and to the day, with whatever is written next."""
+    if failed.tokens or failed.cost_usd:
+        line.state.meter.charge(failed.tokens, failed.cost_usd, executions=0)
+        line.state.owed.spend = ((line.attempt.run_id, line.state.base.cost_usd),)
+
+
 def _recover(line: Line, step: Step, failed: Failed) -> RecoveryDecision:
     """Choose by the recipe, count, and put the choice on the timeline before anything waits."""
     code, name = str(failed.code), step.node.name
@@ -84,6 +93,8 @@ def _recover(line: Line, step: Step, failed: Failed) -> RecoveryDecision:
     data: dict[str, object] = {"code": code, "reason": decision.reason, "attempt": count + 1, "error": failed.message}
     if decision.action is Recovery.RETRY:
         data["delay_ms"] = int(decision.delay * 1000)
+        if code == FailureCode.CONTEXT_LENGTH_EXCEEDED:
+            line.attempt.runlog.alert(f"the backend of node {name} cannot compact; it is tried again as it is")
     line.state.note(EventType.NODE_RECOVERY, name, **data)
     save_recovery(line, name)
     return decision
@@ -97,10 +108,11 @@ def _cut_off(line: Line, code: str) -> bool:
     return any(reading.axis is Axis.DURATION and reading.ratio >= REFUSE_AT for reading in found)
 
 
-def _recovery_question(step: Step, failed: Failed) -> Question:
+def _recovery_question(step: Step, failed: Failed, reason: str) -> Question:
     """What a recovery pause asks (engine.md 6.5)."""
     questions: dict[str, object] = {
         "recovery_code": str(failed.code),
+        "recovery_reason": reason,
         "last_error": failed.message,
         "last_error_details": {"code": str(failed.code), "message": failed.message, "node_id": step.node.name},
     }

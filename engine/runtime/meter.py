@@ -31,11 +31,13 @@ class Meter:
         """Active milliseconds of the run up to now."""
         return (self.base.elapsed_ns + self._active_ns()) // 1_000_000
 
-    def charge(self, tokens: int, cost_usd: float) -> None:
-        """Book one recorded execution."""
+    def charge(self, tokens: int, cost_usd: float, *, executions: int = 1) -> None:
+        """Book one recorded execution, or the spend of a try that was recorded as none."""
         with self._lock:
             base = self.base
-            self.base = Spent(base.iterations + 1, base.tokens + tokens, base.cost_usd + cost_usd, base.elapsed_ns)
+            self.base = Spent(
+                base.iterations + executions, base.tokens + tokens, base.cost_usd + cost_usd, base.elapsed_ns
+            )
 
     def next_version(self, name: str, known: int) -> int:
         """The next version of an artifact: above ``known`` and above every one given out before; the first is 0."""

@@ -142,7 +142,9 @@ def pause(line: Line, step: Step, question: Question) -> Ending:
     if question.kind == RECOVERY:
         code = str(question.questions.get("recovery_code", ""))
         head = {"recovery_pause": True, "recovery_code": code}
+        reason = question.questions.get("recovery_reason", "")
         started = {"kind": "recovery_pause", "iteration": step.iteration, "recovery_code": code}
+        started["recovery_reason"] = str(reason)
         events.insert(0, NewEvent(EventType.NODE_STARTED, name, data=started))
     return replace(asked(name, pending, tuple(events), **head), question=stored)
 
