@@ -26,13 +26,14 @@ class ScalarKind(StrEnum):
 
 
 class Style(StrEnum):
-    """How a literal was written."""
+    """How a literal was written; ``NESTED`` is a list or map with others inside, kept as text in a contract."""
 
     BARE = "bare"
     DOTTED = "dotted"
     QUOTED = "quoted"
     RAW = "raw"
     BLOCK = "block"
+    NESTED = "nested"
 
 
 @dataclass(frozen=True, slots=True)

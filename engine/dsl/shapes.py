@@ -169,7 +169,7 @@ _HUMAN = {
     **_IO,
     "needs": _NEEDS,
     "instructions": _PROMPT,
-    "interaction": _words("human", "llm", "llm_or_human", "none", "review", "async", extended="review"),
+    "interaction": _words(*_MODES, extended="review human_or_host"),
     "interaction_prompt": _PROMPT,
     "interaction_model": _TEXT,
     "model": _TEXT,
@@ -300,7 +300,7 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
                 "mode": _words("open", "allowlist", "denylist", code="C044"),
                 "preset": _TEXT,
                 "inherit": _words("replace", "append", code="C044"),
-                "rules": _TEXTS,
+                "rules": _TOOLS,
             }
         ),
         "compaction": Shape(

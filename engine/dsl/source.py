@@ -75,7 +75,7 @@ def _profile(text: str, row: int, file: str, found: Diagnostics) -> int:
     if not rest.startswith(":"):
         return 0
     value = rest[1:].split("#", 1)[0].strip()
-    if value in ("1", "2"):
+    if value.lstrip("0") in ("1", "2"):
         return int(value)
     found.add("E040", Span(file, row + 1, text.index(":") + 2), found=value or "nothing")
     return 1

@@ -45,7 +45,7 @@ class Spelling:
 
     def block(self, scalar: Scalar) -> list[str] | None:
         """The lines of a ``|`` scalar when that is the form to take, else None."""
-        if not isinstance(scalar.value, str) or not is_block(scalar.value):
+        if scalar.style is Style.NESTED or not isinstance(scalar.value, str) or not is_block(scalar.value):
             return None
         if scalar.style is not Style.BLOCK and self._has_inline(scalar.value, scalar.style):
             return None
@@ -57,6 +57,8 @@ class Spelling:
     def scalar(self, scalar: Scalar) -> str:
         """A literal or word on the rest of the line."""
         if isinstance(scalar.value, str):
+            if scalar.style is Style.NESTED:
+                return scalar.value
             return self.string(scalar.value, scalar.style)
         return scalar.spelling or _literal(scalar)
 

@@ -137,9 +137,6 @@ def _partner(context: Context, node: NodeDraft) -> None:
 
 def _asker(context: Context, node: NodeDraft) -> None:
     source = node.section.text("from")
-    if node.section.lacks("from"):
-        context.found.add("E013", node, node=node.name, owner=str(node), name="from")
-        return
     asked = context.draft.nodes.get(source)
     if not source:
         return

@@ -122,7 +122,9 @@ class _Parser:
         cursor.at = 1
         kind, name = line.tokens[0].value, cursor.name(f"the name of the {line.tokens[0].value}")
         self._header(line, cursor)
+        self.source.nests = kind == "contract"
         block = self.source.block(line.depth)
+        self.source.nests = False
         if block is None:
             self._empty(line, cursor)
         return Declaration(kind, name.value, block, cursor.span(line.tokens[0]), cursor.span(name), trivia=trivia)

@@ -11,6 +11,7 @@ from engine.dsl.diagnostics import Diagnostics, suggestion
 from engine.dsl.graph import Span
 from engine.dsl.parser.cursor import LINE_END, STRING_KINDS, Cursor, LineUnclear
 from engine.dsl.parser.edges import edge
+from engine.dsl.parser.nested import is_nested, nested
 from engine.dsl.parser.values import braces, item, scalar_of, value
 from engine.dsl.tokens import Kind, Line
 
@@ -18,7 +19,7 @@ NODE_WORDS = ("agent", "judge", "router", "human", "tool", "compute", "subbot", 
 
 
 class Lines:
-    """The logical lines of one file and the place in them."""
+    """The logical lines of one file and the place in them. ``nests``: values may hold lists and maps in one another."""
 
     def __init__(self, lines: list[Line], file: str, found: Diagnostics) -> None:
         self.lines = lines
@@ -26,6 +27,7 @@ class Lines:
         self.found = found
         self.at = 0
         self.unclear: set[str] = set()
+        self.nests = False
 
     def skip_deeper(self, depth: int) -> None:
         """Step over all lines below ``depth``."""
@@ -109,7 +111,7 @@ class Lines:
         try:
             if len(tokens) > 2:
                 cursor = Cursor(line, self.file, self.found, 2)
-                found = (scalar_of(tokens[2], cursor) if len(tokens) == 3 else None) or value(cursor)
+                found = (scalar_of(tokens[2], cursor) if len(tokens) == 3 else None) or self._value(cursor)
                 if len(tokens) > 3:
                     cursor.end(LINE_END)
         except LineUnclear:
@@ -122,6 +124,9 @@ class Lines:
         if found is None and dash.value == "-" and dash.kind is Kind.PUNCT:
             return Property(first.value, self._dashes(line.depth), None, span, trivia)
         return Property(first.value, found, self.block(line.depth), span, trivia)
+
+    def _value(self, cursor: Cursor) -> Value:
+        return nested(cursor) if self.nests and is_nested(cursor) else value(cursor)
 
     def _dashes(self, depth: int) -> ListValue:
         items: list[Scalar] = []

@@ -97,7 +97,7 @@ SYNTAX = {
     "E010": Case(tool("  command: `echo b`\n"), line=3),
     "E011": Case(TOOL + "tool done:\n  command: `x`\n" + FLOW, line=3),
     "E012": Case(tool("  comand: `echo b`\n"), line=3),
-    "E013": Case('await_answers a:\n  timeout: "1h"\n' + FLOW, line=1),
+    "E013": Case(split("fan_out_each", "  a -> b\n  b -> done\n", '  over: "[1]"\n  depends_on: k\n'), line=4),
     "E014": Case("vars:\n  x: int = 1\nvars:\n  y: int = 1\n" + TOOL + FLOW, line=3),
     "E020": Case(split("sideways", "  a -> b\n  b -> done\n  c -> done\n"), line=2),
     "E021": Case("vars:\n  x: integer = 1\n" + TOOL + FLOW, line=2),
