@@ -26,3 +26,11 @@ COMMENT = _table("board_comment", "id card_id author_kind author_name author_run
 EVENT = _table("board_event", "board seq time type card_id mover_kind mover_name mover_run data")
 
 ALL = (META, COLUMN, FIELD, CARD, BLOCKER, COMMENT, EVENT)
+
+JSON_COLUMNS = {
+    "board_column": ("aliases",),
+    "board_field": ("default_value", "choices"),
+    "board_card": ("labels", "label_keys", "bot_args", "fields"),
+    "board_event": ("data",),
+}
+"""By table, the columns whose text is JSON."""

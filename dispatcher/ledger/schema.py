@@ -94,3 +94,6 @@ IdleReasonRow = _table("idle_reason", "board card_id", texts="board card_id code
 DesiredRow = _table("desired_state", "id", texts="state by", numbers="id", instants="since")
 HookMark = _table("hook_mark", "run_id attempt hook", texts="run_id hook result", numbers="attempt", instants="at")
 Sighting = _table("orphan_sighting", "run_id", texts="run_id", truths="stopped", instants="seen_at")
+
+TABLES = tuple(_METADATA.tables.values())
+"""All of them."""

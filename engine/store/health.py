@@ -1,4 +1,4 @@
-"""How a store is, without opening it for writing: what ``doctor`` shows (interface.md 5).
+"""How a store is, without opening it for writing: what ``doctor`` and ``db`` show (interface.md 5).
 
 Makes no file and migrates nothing. It promises nothing about the moment after it looked.
 """
@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from engine.errors import StoreError
 from engine.store import schema, sqlite
 
 
@@ -26,29 +31,52 @@ class StoreLook:
 
 
 def look(url: str) -> StoreLook:
-    """Look at the SQLite store of ``url``; raises InvalidSetting for a URL of another kind."""
-    path = sqlite.path_of(url)
-    if not path.exists():
+    """Look at the store of ``url``; raises InvalidSetting for an address that no build opens."""
+    if not sqlite.path_of(url).exists():
         return StoreLook(exists=False)
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5.0)
-    except sqlite3.Error as error:
-        return StoreLook(exists=True, fault=str(error))
-    try:
-        revision = schema.stored_revision(connection)
-        verdict = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
-    except sqlite3.Error as error:
-        return StoreLook(exists=True, fault=str(error))
-    finally:
-        connection.close()
+        with looking(url) as connection:
+            revision = revision_of(connection)
+            faults = faults_of(connection, quick=True)
+    except StoreError as error:
+        return StoreLook(exists=True, fault=error.message)
     known = schema.revisions()
     return StoreLook(
         exists=True,
         revision=revision,
         behind=revision in ("", *known[:-1]),
         newer=bool(revision) and revision not in known,
-        fault="" if verdict == "ok" else verdict,
+        fault=faults[0] if faults else "",
     )
+
+
+@contextmanager
+def looking(url: str) -> Iterator[Connection]:
+    """A connection that cannot write, to a store of any schema. Raises StoreUnreachable, StoreBusy."""
+    engine = sqlite.looking_engine(sqlite.path_of(url))
+    try:
+        with engine.connect() as connection:
+            yield connection
+    except DBAPIError as error:
+        ours = sqlite.translated(error)
+        if ours is None:
+            raise
+        raise ours from error
+    finally:
+        engine.dispose()
+
+
+def revision_of(connection: Connection) -> str:
+    """The revision of the store, empty for one without tables."""
+    if not inspect(connection).has_table("alembic_version"):
+        return ""
+    return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
+
+
+def faults_of(connection: Connection, *, quick: bool = False) -> tuple[str, ...]:
+    """What the database finds wrong with its own file, in its words; nothing when it is whole."""
+    said = connection.execute(text("PRAGMA quick_check(1)" if quick else "PRAGMA integrity_check")).scalars().all()
+    return () if said == ["ok"] else tuple(map(str, said))
 
 
 def locks_work(folder: Path) -> bool:

@@ -19,10 +19,10 @@ from engine.store.run_reads import READ_RUN, READ_TOMBSTONE, absent
 from engine.store.tables import TABLES, table
 
 _KEPT = frozenset({"run", "tombstone", "spend_day"})
+OWNED_BY_RUNS = frozenset(name for name, one in TABLES.items() if "run_id" in one.c and name not in _KEPT)
+"""The tables whose rows go with their run."""
 _OWNED = tuple(
-    Prepared(delete(one).where(one.c.run_id == bindparam("the_run")))
-    for name, one in TABLES.items()
-    if "run_id" in one.c and name not in _KEPT
+    Prepared(delete(table(name)).where(table(name).c.run_id == bindparam("the_run"))) for name in sorted(OWNED_BY_RUNS)
 )
 _RUN = table("run")
 _DROP_RUN = Prepared(delete(_RUN).where(_RUN.c.id == bindparam("the_run")))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -14,7 +15,7 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import ConnectionPoolEntry, QueuePool, StaticPool
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool, QueuePool, StaticPool
 
 from engine.errors import InvalidSetting, StoreBusy, StoreError, StoreFull, StoreUnreachable
 
@@ -107,6 +108,26 @@ def reader_engine(path: Path, synchronous: str, busy_timeout: float) -> Engine:
     event.listen(engine, "connect", _read_only)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def looking_engine(path: Path) -> Engine:
+    """An engine whose connections cannot write and make no file."""
+    address = f"{path.as_uri()}?mode=ro"
+    return create_engine(
+        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, timeout=5.0), poolclass=NullPool
+    )
+
+
+def copy_to(path: Path, target: Path) -> None:
+    """A copy of the store as it is at one moment, while others go on writing: a whole file of its own, without WAL."""
+    address = f"{path.as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True, timeout=30.0)) as source, closing(_plain(target)) as copy:
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE")
+
+
+def _plain(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None)
 
 
 def use_wal(connection: sqlite3.Connection) -> None:

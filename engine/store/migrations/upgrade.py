@@ -19,6 +19,11 @@ def configuration() -> Config:
 
 def to_head(connection: Connection) -> None:
     """Bring the schema to the newest revision, all of it or nothing."""
+    to(connection, "head")
+
+
+def to(connection: Connection, revision: str) -> None:
+    """Bring the schema up to ``revision``, all of it or nothing."""
     config = configuration()
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, revision)
