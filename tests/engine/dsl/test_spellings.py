@@ -93,7 +93,7 @@ def test_nesting_has_an_end_and_stays_in_contracts() -> None:
         'await_answers b:\n  timeout: "1h"\n',
         "human b:\n  interaction: human_or_host\n",
         'tool b:\n  command: `x`\n  sandbox:\n    image: "i"\n    network:\n      rules: [example.org, "!*.x.org"]\n',
-        "tool b:\n  command: `x`\n  sandbox:\n    image: i\n    network:\n      rules: # hosts\n        - a.org # ours\n",
+        "tool b:\n  command: `x`\n  sandbox:\n    image: i\n    network:\n      rules: # all\n        - a.org # it\n",
     ],
 )
 def test_blocks_that_are_kept_for_later_are_no_errors(node: str, tmp_path: Path) -> None:
