@@ -109,7 +109,8 @@ def _accepted(change: ClaimChange, request: ResumeRequest, admitted: Admitted) -
     if not request.ask.empty:
         change = replace(change, ask=admitted.ask)
     if request.file is not None:
-        change = replace(change, file_path=str(admitted.program.path))
+        program = admitted.program
+        change = replace(change, file_path=str(program.path), bundle_path=program.bundle_path)
     if admitted.changed:
         change = replace(change, digest=admitted.program.digest, sources=admitted.program.sources)
     return change

@@ -60,7 +60,8 @@ class AnswersAccepted:
 
 @dataclass(frozen=True, slots=True)
 class ClaimChange:
-    """What a claim changes besides the status. ``None`` and empty values leave the stored ones."""
+    """What a claim changes besides the status. ``None`` and empty values leave the stored ones; ``bundle_path`` goes with
+    ``file_path``."""
 
     answers: AnswersAccepted | None = None
     head: Head | None = None
@@ -68,6 +69,7 @@ class ClaimChange:
     digest: str | None = None
     sources: tuple[SourceFile, ...] | None = None
     file_path: str | None = None
+    bundle_path: str = ""
     ask: BudgetAsk | None = None
 
 

@@ -53,6 +53,7 @@ _OWN = Prepared(
         claimed_at=bindparam("at", type_=_RUN.c.claimed_at.type),
         digest=bindparam("the_digest"),
         file_path=bindparam("the_file"),
+        bundle_path=bindparam("the_bundle"),
         ask=bindparam("the_ask", type_=_RUN.c.ask.type),
     )
 )
@@ -152,6 +153,7 @@ class Runs(RunReads):
             "at": at,
             "the_digest": stored.digest if change.digest is None else change.digest,
             "the_file": stored.file_path if change.file_path is None else change.file_path,
+            "the_bundle": stored.bundle_path if change.file_path is None else change.bundle_path,
             "the_ask": plain(stored.ask if change.ask is None else change.ask),
         }
         _OWN.run(cursor, values)
