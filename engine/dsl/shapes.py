@@ -360,7 +360,7 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
                 "mount_path": _TEXT,
                 "env": _NAME,
                 "optional": _BOOL,
-                "hosts": Prop(Want.TEXTS, code="C092"),
+                "hosts": Prop(Want.TOOLS, code="C092"),
             }
         ),
     }

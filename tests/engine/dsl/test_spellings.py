@@ -99,3 +99,9 @@ def test_nesting_has_an_end_and_stays_in_contracts() -> None:
 def test_blocks_that_are_kept_for_later_are_no_errors(node: str, tmp_path: Path) -> None:
     """language.md 5.4, 5.8, 5.9"""
     assert errors(tmp_path, TOOL + node + FLOW) == []
+
+
+def test_hosts_of_a_secret_may_be_bare_words(tmp_path: Path) -> None:
+    """language.md 4.3"""
+    more = 'secrets:\n  token: "x"\n    hosts: [example.org, "*.example.org"]\n'
+    assert errors(tmp_path, more + TOOL + FLOW.replace("b -> ", "")) == []
