@@ -59,6 +59,7 @@ class Wiring:
         """The durable engine over the store, with the plain values that it needs (engine.md 18)."""
         from config.environment import process_environment
         from engine.api import Engine, EngineSettings
+        from engine.store.locks import network_file_system
 
         given, variables = self.settings, self.settings.origin.variables
         daily = variables.max_cost_per_day_usd
@@ -75,6 +76,7 @@ class Wiring:
             around=self.around,
             workspace_boundaries=given.runs.workspace_boundaries,
             workspace_max_file=variables.workspace_max_file,
+            locks_prove=given.store.allow_network or not network_file_system(self.store_dir),
         )
         return Engine(self.store, settings, self.clock, self.ids, instance=self.instance)
 

@@ -29,6 +29,7 @@ class PromotionKind(StrEnum):
     NOT_RUNNING = "not_running"
     HELD = "held"
     YOUNG = "young"
+    UNPROVEN = "unproven"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,14 @@ def age_of(moment: datetime | None, now: datetime) -> float | None:
 def promote(host: Host, run_id: str, grace: float) -> Promotion:
     """Promote the run when its lock is free and its claim is older than ``grace`` seconds.
 
+    UNPROVEN where a free lock does not prove that the owner is gone (engine.md 12.1).
     Raises RunUnknown, RunDeleted.
     """
     record = host.store.runs.get(run_id)
     if not is_running(record.status):
         return Promotion(PromotionKind.NOT_RUNNING, record.status, record.failure_code)
+    if not host.settings.locks_prove:
+        return Promotion(PromotionKind.UNPROVEN)
     lock = RunLock(host.store.root, run_id, host.owner)
     if not lock.acquire():
         return Promotion(PromotionKind.HELD)

@@ -24,6 +24,7 @@ class EngineSettings:
     switches the grace off (engine.md 10.3). ``max_cost_per_day_usd`` 0 switches the daily cap off (10.6). ``around`` is
     what the compiler is told about connections, operations and backends, ``nodes`` the functions that execute kinds of
     nodes which the engine itself does not (backends). ``workspace_boundaries`` False records no boundaries (8.5).
+    ``locks_prove`` False says that a free lock proves nothing here, so that no orphan is promoted (12.1).
     """
 
     force_stale_after: float = 60.0
@@ -35,6 +36,7 @@ class EngineSettings:
     branch_cancel_grace: float = 5.0
     workspace_boundaries: bool = True
     workspace_max_file: int = 32 * 1024 * 1024
+    locks_prove: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
     secret_names: frozenset[str] = frozenset()
     around: Surroundings = field(default_factory=Surroundings)

@@ -18,7 +18,8 @@ from engine.store.locks import RunLock
 def take_over(host: Host, run_id: str) -> RunRecord | None:
     """Promote the run if it is running and dead; the record when the command has to stop there for an ambiguous call.
 
-    A run that is not running is left to the resume. Raises TooRecent with the age, LockHeld with the holder.
+    A run that is not running is left to the resume. Raises TooRecent with the age, LockHeld with the holder, or where a
+    free lock proves nothing.
     """
     record = host.store.runs.get(run_id)
     if not is_running(record.status):
@@ -29,6 +30,12 @@ def take_over(host: Host, run_id: str) -> RunRecord | None:
         raise TooRecent(
             f"run {run_id} showed a sign of life {age:.0f} s ago",
             f"look with: pointsman inspect --run-id {run_id}; it counts as stale after {limit:g} s",
+        )
+    if not host.settings.locks_prove:
+        raise LockHeld(
+            f"nothing proves that process {record.owner.pid}, the owner of run {run_id}, is gone: its lock file lies "
+            "on a network file system",
+            "move the store to a local disk, or set store.allow_network: true and know why",
         )
     lock = RunLock(host.store.root, run_id, host.owner)
     if not lock.acquire():

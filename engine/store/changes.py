@@ -60,8 +60,7 @@ class AnswersAccepted:
 
 @dataclass(frozen=True, slots=True)
 class ClaimChange:
-    """What a claim changes besides the status. ``None`` and empty values leave the stored ones; ``bundle_path`` goes with
-    ``file_path``."""
+    """What a claim changes besides the status; ``None`` leaves what is stored. ``bundle_path`` goes with the file."""
 
     answers: AnswersAccepted | None = None
     head: Head | None = None
