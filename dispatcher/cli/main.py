@@ -49,6 +49,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         "pause": Verb("dispatcher.cli.pause", "pause a run at its next node boundary", _R, "NOTHING"),
         "rewind": Verb("dispatcher.cli.rewind", "move a stopped run back to a node, its files included", _R),
         "delete": Verb("dispatcher.cli.delete", "delete an ended run and leave a tombstone", _R),
+        "gc": Verb("dispatcher.cli.gc", "delete runs that ended long ago and that no card needs", _R),
         "board": Verb("dispatcher.cli.board", "show, export or import the board and its columns", _B, "NOTHING"),
         "card": Verb("dispatcher.cli.card", "create, list, show, move and change cards", _B, "NOTHING"),
         "dispatch": Verb("dispatcher.cli.dispatch", "watch the boards and run what their cards ask for", _D, "BOTS"),

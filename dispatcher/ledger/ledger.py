@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, select
 
-from dispatcher.ledger import daemon_rows
+from dispatcher.ledger import daemon_rows, needs
 from dispatcher.ledger.records import (
+    CLOSED,
     Breaker,
     CardView,
     GiveUp,
@@ -78,6 +79,7 @@ class Ledger:
             parks = {park.key: park for park in _parks(connection)}
             pending = {_key(row): PendingMove(**row) for row in _all(connection, PendingMoveRow)}
             retries = {_key(row): Retry(**row) for row in _all(connection, RetryRow)}
+            tripped = select(BreakerRow).where(BreakerRow.c.state != CLOSED)
             active = {*claims, *settlements, *parks, *pending, *retries}
             return Snapshot(
                 links=_links(connection, active),
@@ -88,7 +90,7 @@ class Ledger:
                 parks=parks,
                 give_ups={_key(row): GiveUp(**row) for row in _all(connection, GiveUpRow)},
                 pending=pending,
-                breakers={(r["scope"], r["name"]): Breaker(**r) for r in _all(connection, BreakerRow)},
+                breakers={(r["scope"], r["name"]): Breaker(**r) for r in connection.execute(tripped).mappings()},
                 desired=daemon_rows.desired(connection),
             )
 
@@ -110,6 +112,11 @@ class Ledger:
         with self.database.read() as connection:
             rows = _chunked(connection, table, table.c.run_id, run_ids)
             return frozenset((row["run_id"], row["outcome"]) for row in rows if row["closed"])
+
+    def needed_runs(self) -> dict[str, str]:
+        """run -> why the dispatcher still needs it; what is not named may be deleted."""
+        with self.database.read() as connection:
+            return needs.needed(connection)
 
     def idle_reasons(self) -> dict[Key, IdleReason]:
         """Every idle reason."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,5 +33,11 @@ def pointsman(folder: Path, *arguments: str, environment: Mapping[str, str] | No
     """Run ``pointsman ARGUMENTS`` as if ``folder`` were the current one."""
     out, err = io.StringIO(), io.StringIO()
     session = Session(environment or {}, Output(out, err), folder)
-    code = run(arguments, session)
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        code = run(arguments, session)
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
     return Answer(code, out.getvalue(), err.getvalue())
