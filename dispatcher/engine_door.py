@@ -14,6 +14,7 @@ from dispatcher.bots import Bots
 from dispatcher.candidate import Problem
 from dispatcher.reasons import Reason
 from dispatcher.station import Child, LaunchOrder
+from engine import states
 from engine.api import Engine, LaunchRequest, PromotionKind, ResumeRequest
 from engine.dsl.graph import AgentNode, SignalNode, ToolNode
 from engine.errors import EngineError, InvalidVars, SourceInvalid, SourceMissing
@@ -44,8 +45,10 @@ class EngineRuns:
         self._engine.launch(_request(order.bot, order.workspace, order.vars, order, claimed))
 
     def resume(self, run_id: str, attended: bool, claimed: Callable[[], None]) -> None:
-        """Execute the next attempt until it stops."""
-        self._engine.resume(ResumeRequest(run_id, attended=attended, claimed=claimed))
+        """Execute the next attempt until it stops; answers that were recorded and not consumed go with it (R13)."""
+        record = self._store.runs.get(run_id)
+        answers = self._recorded(run_id) if states.requires_answers(record.status) else None
+        self._engine.resume(ResumeRequest(run_id, answers=answers, attended=attended, claimed=claimed))
 
     def promote(self, run_id: str) -> bool:
         """Promote an orphan under its lock."""
@@ -108,10 +111,10 @@ class EngineRuns:
             return Problem(Reason.BOT_INVALID, told if known else plain)
         return None
 
-    def declared(self, bot: Path) -> frozenset[str]:
-        """The names of the vars that the bot declares."""
+    def declared(self, bot: Path) -> frozenset[str] | None:
+        """The names of the vars that the bot declares; None for a bot that does not compile."""
         loaded = self._bots.loaded(bot)
-        return frozenset(loaded.graph.vars) if loaded is not None and loaded.graph is not None else frozenset()
+        return frozenset(loaded.graph.vars) if loaded is not None and loaded.graph is not None else None
 
     def children(self, run_id: str) -> tuple[Child, ...]:
         """The recorded groups that still work, else whoever else holds the run's lock."""
@@ -141,12 +144,14 @@ class EngineRuns:
 
     def answered(self, run_id: str) -> bool:
         """Whether answers to the pending question are recorded and not consumed."""
+        return self._recorded(run_id) is not None
+
+    def _recorded(self, run_id: str) -> Mapping[str, object] | None:
         head = self._store.checkpoints.head(run_id)
         if head is None or head.pending is None:
-            return False
-        pending = head.pending
-        found = self._store.interactions.get(run_id, pending.node_id, pending.interaction_id)
-        return found is not None and found.answers is not None and found.retired_at is None
+            return None
+        found = self._store.interactions.get(run_id, head.pending.node_id, head.pending.interaction_id)
+        return found.answers if found is not None and found.retired_at is None else None
 
     def interrupt_cause(self, run_id: str) -> str:
         """By what the run was interrupted last."""

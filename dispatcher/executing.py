@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from connectors.card import Card
-from dispatcher import log
+from dispatcher import breakers, log
 from dispatcher.facts import fitting
 from dispatcher.hooking import before_start
 from dispatcher.ladder import wait_after
@@ -38,6 +38,7 @@ class Plan:
         """Record a launch failure: pointer back, claim kept for the ladder, retry row (dispatcher.md 12)."""
         _log.warning("run.retry_scheduled", run_id=self.begun.run_id, code=cause, error=error)
         with station.ledger.write() as connection:
+            breakers.repeat(station, connection, self.begun.key, f"start failed: {cause}")
             self._wait(station, connection, cause, wait_after(self.attempt, station.retry_settings()))
 
     def lose(self, station: Station, cause: str) -> None:
@@ -47,6 +48,7 @@ class Plan:
             link = cards.link(connection, self.begun.key)
             if link is not None:
                 cards.change_link(connection, self.begun.key, attempts=max(0, link.attempts - 1))
+            breakers.repeat(station, connection, self.begun.key, f"start lost: {cause}")
             self._wait(station, connection, cause, station.settings.retry.base)
 
     def _wait(self, station: Station, connection: Transaction, cause: str, seconds: float) -> None:
@@ -114,6 +116,9 @@ def _through_the_door(station: Station, plan: Plan, workspace: Workspace) -> Non
         station.engine.resume(begun.run_id, begun.attended, claimed)
         return
     names = Names(begun.run_id, str(workspace.path), plan.attempt)
-    values = fitting(station, plan.route, rendered(plan.route, plan.card, names))
+    given = rendered(plan.route, plan.card, names)
+    values = fitting(station, plan.route, given)
+    if unknown := sorted(set(given) - set(values)):
+        _log.warning("run.started", run_id=begun.run_id, card_id=plan.card.id, undeclared_vars=unknown)
     order = LaunchOrder(begun.run_id, plan.route.path, values, workspace.path, f"#{plan.card.number} {plan.card.title}")
     station.engine.launch(order, claimed)

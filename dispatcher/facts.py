@@ -157,9 +157,9 @@ def choose(world: World, card: Card) -> Choice:
 
 
 def fitting(station: Station, found: Route, values: Mapping[str, object]) -> dict[str, object]:
-    """The values whose names the bot declares; a name that it does not know is warned about once."""
+    """The values whose names the bot declares; a start warns about the others (dispatcher.md 20)."""
     declared = station.engine.declared(found.path)
-    if not declared:
+    if declared is None:
         return dict(values)
     return {name: value for name, value in values.items() if name in declared}
 

@@ -21,6 +21,7 @@ from dispatcher.hooks import Call, HookEnd
 from dispatcher.ladder import RetrySettings
 from dispatcher.ledger import Ledger
 from dispatcher.ledger.records import IdleReason, Key, Link
+from dispatcher.pulse import Pulse
 from dispatcher.slots import Slots
 from dispatcher.workspaces import Place, Workspaces, key_of
 from engine.ports import Clock, IdMaker
@@ -92,8 +93,8 @@ class EngineDoor(Protocol):
         """The first diagnostic of the bot, or the first value that does not fit it."""
         ...
 
-    def declared(self, bot: Path) -> frozenset[str]:
-        """The names of the vars that the bot declares."""
+    def declared(self, bot: Path) -> frozenset[str] | None:
+        """The names of the vars that the bot declares; None for a bot that does not compile."""
         ...
 
     def children(self, run_id: str) -> tuple[Child, ...]:
@@ -141,6 +142,7 @@ class Memory:
     disappeared: dict[str, frozenset[Key]] = field(default_factory=dict)
     waits: dict[tuple[Key, datetime], tuple[float, float]] = field(default_factory=dict)
     clocks: tuple[datetime, float] | None = None
+    pulse: Pulse = field(default_factory=Pulse)
 
     def first_time(self, what: str) -> bool:
         """True once per ``what``: for states that are told when they begin."""

@@ -323,6 +323,14 @@ def test_a_bot_with_an_error_names_file_and_line(yard: Yard) -> None:
     assert (idle.code, "work.bot:" in idle.text, yard.runs()) == ("bot_invalid", True, ())
 
 
+def test_a_bot_without_vars_runs_on_a_board_that_has_some(yard: Yard) -> None:
+    """dispatcher.md 20: names that the bot does not declare are left out with a warning, none or some declared alike."""
+    yard.bot("tool work:\n  command: `true`\n\nworkflow bare:\n  entry: work\n  work -> done\n", "bare")
+    card = yard.make(bot="bare", bot_args={"other": "x"})
+    yard.settled()
+    assert yard.column(card) == "review"
+
+
 def test_one_cards_fault_is_that_cards_alone(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
     """D191."""
     bad, good = yard.make(bot_args={"title": "x"}), yard.make()
