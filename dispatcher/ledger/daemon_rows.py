@@ -41,6 +41,12 @@ def write_idle_reasons(connection: Connection, made: Iterable[IdleReason], gone:
         remove(connection, IdleReasonRow, board=board, card_id=card_id)
 
 
+def breaker(connection: Connection, scope: str, name: str) -> Breaker | None:
+    """A breaker's row, also while it only counts."""
+    row = one(connection, BreakerRow, scope=scope, name=name)
+    return None if row is None else Breaker(**row)
+
+
 def put_breaker(connection: Connection, made: Breaker) -> None:
     """Write a breaker's count or state."""
     put(connection, BreakerRow, asdict(made))

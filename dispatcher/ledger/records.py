@@ -190,6 +190,10 @@ class PendingMove:
     next_at: datetime
 
 
+CLOSED = "closed"
+"""The state of a breaker that only counts; a snapshot leaves it out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Breaker:
     """A circuit breaker: ``closed`` while it only counts, ``open`` until ``until``."""
