@@ -137,6 +137,10 @@ class NotSent(ConnectorError):
 
     code = "not_sent"
 
+    def nothing_sent(self) -> bool:
+        """True: the engine may send it again (engine.md 5.2)."""
+        return True
+
 
 class RateLimited(ConnectorError):
     """The forge asks to wait. ``until`` is the instant (UTC) that it named, None when it named none."""
@@ -147,6 +151,10 @@ class RateLimited(ConnectorError):
         super().__init__(message, hint)
         self.until = until
 
+    def limited_until(self) -> datetime | None:
+        """The instant, as the engine asks for it."""
+        return self.until
+
 
 class ForgeRefused(ConnectorError):
     """The forge refused. ``status`` is its HTTP status, 0 when it has none."""
@@ -156,6 +164,10 @@ class ForgeRefused(ConnectorError):
     def __init__(self, message: str = "", hint: str = "", *, status: int = 0) -> None:
         super().__init__(message, hint)
         self.status = status
+
+    def refused_status(self) -> int:
+        """The status, as the engine asks for it."""
+        return self.status
 
 
 class AmbiguousEffect(ConnectorError):

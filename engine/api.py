@@ -10,11 +10,12 @@ from engine.documents import RunView, read_view
 from engine.errors import LockHeld, WrongStatus
 from engine.nodes.kinds import NODE_KINDS
 from engine.ports import Clock, IdMaker
-from engine.run import RunRecord, check_run_id
+from engine.run import EffectRecord, RunRecord, check_run_id
 from engine.runtime.admission import Admitted, admit
 from engine.runtime.auto_resume import AutoResume, auto_resume
 from engine.runtime.host import Host
 from engine.runtime.launch import Prepared, launch, prepare_launch
+from engine.runtime.probing import in_doubt, probe, settle_by_hand
 from engine.runtime.promote import Promotion, PromotionKind, promote
 from engine.runtime.pruning import prune_pool
 from engine.runtime.requests import LaunchRequest, ResumeRequest, RewindRequest
@@ -26,6 +27,7 @@ from engine.runtime.watch import Watcher
 from engine.states import RunStatus, can_be_cancelled, is_running
 from engine.store.changes import StopKind as Request
 from engine.store.changes import Transition
+from engine.store.effects import Settling, unknown
 from engine.store.locks import RunLock
 from engine.store.owners import owner_here
 from engine.store.store import Store
@@ -142,6 +144,22 @@ class Engine:
     def promote(self, run_id: str, grace: float) -> Promotion:
         """Promote an orphan under its lock (engine.md 12.3). Raises RunUnknown, RunDeleted."""
         return promote(self._host, run_id, grace)
+
+    def probe_effect(self, effect_id: str) -> EffectRecord:
+        """Ask the forge about a call in doubt; its row as it is then. Raises EffectUnknown, EffectSettled."""
+        probe(self._host, in_doubt(self._host, effect_id))
+        return self.effect(effect_id)
+
+    def settle_effect(self, effect_id: str, settling: Settling) -> EffectRecord:
+        """A person says what became of a call in doubt. Raises EffectUnknown, EffectSettled."""
+        return settle_by_hand(self._host, effect_id, settling)
+
+    def effect(self, effect_id: str) -> EffectRecord:
+        """The row of a remote call. Raises EffectUnknown."""
+        found = self.store.effects.get(effect_id)
+        if found is None:
+            raise unknown(effect_id)
+        return found
 
     def delete(self, run_id: str) -> None:
         """Delete an ended run whose lock is free. Raises WrongStatus, LockHeld, RunUnknown, RunDeleted."""

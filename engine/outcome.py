@@ -47,6 +47,7 @@ class Failed:
 
     ``retry_after`` in seconds is what a remote asked for, 0 when it asked for nothing. ``tokens`` and ``cost_usd`` are
     what the failed attempt spent; they are booked like those of a success (engine.md 6.3).
+    ``effect`` is the id of the row of the remote call that failed (engine.md 5.3).
     """
 
     code: FailureCode | str
@@ -57,6 +58,7 @@ class Failed:
     cause: BaseException | None = None
     tokens: int = 0
     cost_usd: float = 0.0
+    effect: str = ""
 
 
 Outcome = Completed | Paused | Failed

@@ -1,4 +1,4 @@
-"""What the engine needs from its host, as protocols: time, ids, effects, and processes' secrets.
+"""What the engine needs from its host, as protocols: time, ids, connector operations and what they raise.
 
 Implemented in ``dispatcher/wiring.py`` and in tests; the engine imports no implementation (house: floors). Intervals
 come from ``monotonic``, instants from ``now``; nobody below calls ``datetime.now`` or ``time.sleep`` (engine.md 2.4).
@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol, runtime_checkable
 
@@ -44,6 +46,163 @@ class AmbiguousEffect(Protocol):
     def ambiguous_effect(self) -> bool:
         """True when the mutation may have happened."""
         ...
+
+
+@runtime_checkable
+class NotSent(Protocol):
+    """What an exception offers when it can prove that nothing was sent (engine.md 5.2)."""
+
+    def nothing_sent(self) -> bool:
+        """True when no byte of the request was handed over."""
+        ...
+
+
+@runtime_checkable
+class Refused(Protocol):
+    """What an exception offers when the remote answered and did not do it."""
+
+    def refused_status(self) -> int:
+        """The HTTP status of the answer, 0 when it has none."""
+        ...
+
+
+@runtime_checkable
+class RateLimited(Protocol):
+    """What an exception offers when the remote asks to wait and did nothing."""
+
+    def limited_until(self) -> datetime | None:
+        """The instant (UTC) that the remote named, None when it named none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OperationCall:
+    """One operation of a connector as a node asks for it (language.md 5.6).
+
+    ``params`` are of the catalogue's types. ``timeout`` in seconds is the node's own, 0 for the connection's default;
+    ``within`` in seconds is what the run has left at most.
+    """
+
+    operation: str
+    connection: str
+    params: Mapping[str, object] = field(default_factory=dict)
+    idempotency_key: str = ""
+    timeout: float = 0.0
+    within: float = 0.0
+
+
+class EffectGuard(Protocol):
+    """What a runner is given with a call: the row that stands for it, and what it has to tell while it works."""
+
+    @property
+    def effect_id(self) -> str:
+        """The id of the row, empty for a call that changes nothing."""
+        ...
+
+    @property
+    def marker(self) -> str:
+        """The line that a created text carries, invisible, so that it can be found again; empty for a read."""
+        ...
+
+    def stopped(self) -> bool:
+        """Whether the run was told to stop: a wait before the request left ends then."""
+        ...
+
+    def key_sent(self) -> None:
+        """Told when the idempotency key leaves with the request: from then on a repeat is safe."""
+        ...
+
+
+class OperationRunner(Protocol):
+    """Runs one operation of a connector, once; handed over by the host."""
+
+    def run(self, call: OperationCall, guard: EffectGuard) -> Mapping[str, object]:
+        """The operation's result.
+
+        What it raises is read by protocol: ``AmbiguousEffect``, ``NotSent``, ``Refused``, ``RateLimited``; of a
+        mutation anything else counts as ambiguous (engine.md 5.2).
+        """
+        ...
+
+
+class SentEffect(Protocol):
+    """What a probe may know of a row."""
+
+    @property
+    def id(self) -> str:
+        """The effect's id, as the marker carries it."""
+        ...
+
+    @property
+    def connection(self) -> str:
+        """The connection by name."""
+        ...
+
+    @property
+    def operation(self) -> str:
+        """The operation by its dotted name."""
+        ...
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        """What was to be sent."""
+        ...
+
+    @property
+    def marker(self) -> str:
+        """The marker that the remote object carries when it exists."""
+        ...
+
+    @property
+    def created_at(self) -> datetime:
+        """When the row was written, right before the call."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The call was made: ``response`` is what it answers."""
+
+    response: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """Nothing was found, which proves nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The remote could not be asked; ``reason`` says why."""
+
+    reason: str = ""
+
+
+Probed = Found | NotFound | Unreadable
+
+
+class EffectProbe(Protocol):
+    """Asks a remote whether a call was made; handed over by the host (engine.md 5.4)."""
+
+    def probe(self, effect: SentEffect) -> Probed:
+        """The answer; it raises nothing."""
+        ...
+
+
+class FindsNothing:
+    """The probe of a host that has none."""
+
+    def probe(self, effect: SentEffect) -> Probed:
+        """Nothing."""
+        return NotFound()
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """What a host lends for connector operations."""
+
+    runner: OperationRunner
+    probe: EffectProbe = field(default_factory=FindsNothing)
 
 
 class SystemClock:

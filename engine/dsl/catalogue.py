@@ -7,10 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+TYPES = ("string", "int", "float", "bool", "string[]", "list", "object", "json")
+"""The types of parameters."""
+READ = "read"
+IDEMPOTENT = "idempotent"
+"""Two of the four effect classes: a read changes nothing, repeating an idempotent operation changes nothing more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an operation; ``type`` is for messages."""
+    """A parameter of an operation; ``type`` is one of ``TYPES``, any other word takes a value as it is."""
 
     name: str
     type: str = "string"
@@ -23,6 +29,6 @@ class Operation:
 
     name: str
     parameters: tuple[Parameter, ...] = ()
-    effect: str = "read"
+    effect: str = READ
     honours_key: bool = False
     has_probe: bool = True

@@ -8,14 +8,15 @@ refused (language.md 1.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.dsl.catalogue import Operation
 from engine.dsl.graph import Graph, Node
 from engine.dsl.scope import Scope
 from engine.failures import FailureCode
-from engine.outcome import Outcome
-from engine.ports import Clock
+from engine.outcome import Failed, Outcome
+from engine.ports import Clock, OperationCall
 from engine.process import StopSignal, Watcher
 
 
@@ -52,12 +53,18 @@ class Limit:
     text: str = ""
 
 
+def no_operations(call: OperationCall) -> Outcome:
+    """The answer where nobody runs connector operations."""
+    return Failed(FailureCode.CAPABILITY_UNSUPPORTED, f"nobody here runs {call.operation}")
+
+
 @dataclass(frozen=True, slots=True)
 class NodeContext:
     """One node's view of the run. ``answered`` are answers recorded earlier for a human node's present iteration.
 
     ``label`` names this execution in file names. ``warn`` takes a sentence for people, ``log`` a prefix and a text
-    whose lines belong into the run's log.
+    whose lines belong into the run's log. ``operations`` is the connectors' catalogue, ``perform`` makes one call of it
+    under the rules of engine.md 5.
     """
 
     run_id: str
@@ -77,6 +84,8 @@ class NodeContext:
     log: Callable[[str, str], None]
     output_cap: int = 0
     answered: Mapping[str, object] | None = None
+    operations: Mapping[str, Operation] = field(default_factory=dict)
+    perform: Callable[[OperationCall], Outcome] = no_operations
 
 
 Execute = Callable[[NodeContext], Outcome]

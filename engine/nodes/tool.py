@@ -1,7 +1,7 @@
 """A tool node that runs a process: a command or a script, and what its end and its output mean.
 
-Called through ``NODE_KINDS``. The process itself is ``engine/process.py``; the verdict on its end is pure. Implements
-language.md 5.5, 9.3 and engine.md 6.4.
+Called through ``NODE_KINDS``; a node with ``action`` is handed to ``action``. The process itself is
+``engine/process.py``; the verdict on its end is pure. Implements language.md 5.5, 9.3 and engine.md 6.4.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from engine.dsl.graph import ToolNode, ValueType
 from engine.dsl.rendering import SHELL_LANGUAGES, command, script
 from engine.dsl.textform import NotJson, read_json
 from engine.failures import FailureCode
+from engine.nodes import action
 from engine.nodes.base import Limit, NodeContext
 from engine.outcome import Completed, Failed, Outcome
 from engine.process import CommandSpec, ProcessEnd
@@ -50,6 +51,8 @@ def run(context: NodeContext) -> Outcome:
     """Run the process once and judge its end. Raises OSError when the system starts no process."""
     node = context.node
     assert isinstance(node, ToolNode)
+    if node.action:
+        return action.run(context)
     argv = _argv(context, node)
     for folder in (context.folders.scratch, context.folders.artifact_files):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

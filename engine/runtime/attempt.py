@@ -36,7 +36,9 @@ class Attempt:
 
     ``deadline`` is the monotonic second at which ``--timeout`` passes, None without one; ``lock_fd`` is inherited by
     every process of the run; ``environment`` is what tools see; ``nodes`` says which function executes which kind;
-    ``tracker`` records boundaries of the workspace, None where no node writes files or the setting is off.
+    ``tracker`` records boundaries of the workspace, None where no node writes files or the setting is off. ``again``
+    are the remote calls in doubt that this resume decided to send again, ``told`` says that a person who knew of such
+    calls asked for it (engine.md 5.5).
     """
 
     run_id: str
@@ -60,6 +62,8 @@ class Attempt:
     progress: Seen = unseen
     environment: Mapping[str, str] = field(default_factory=dict)
     tracker: Tracker | None = None
+    again: frozenset[str] = frozenset()
+    told: bool = False
 
 
 class Keeper(Protocol):

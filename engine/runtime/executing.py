@@ -7,15 +7,18 @@ Waiting between two tries can be woken by a stop. Implements engine.md 6.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from engine.dsl.graph import NodeKind, SubbotNode, ValueType
+from engine.dsl.graph import NodeKind, SubbotNode, ToolNode, ValueType
 from engine.dsl.values import check_output
 from engine.events import EventType
 from engine.failures import FailureCode
+from engine.nodes.base import NodeContext
 from engine.outcome import Completed, Failed, Outcome, Paused, Question
 from engine.runtime.attempt import Line
 from engine.runtime.budget import REFUSE_AT, Axis, readings
 from engine.runtime.classify import classify
+from engine.runtime.performing import perform, with_row
 from engine.runtime.preparing import Step, context_of
 from engine.runtime.recovery import Recovery, RecoveryDecision, decide, recipe_of
 from engine.runtime.subbot import run_child
@@ -33,6 +36,7 @@ def execute(line: Line, step: Step) -> Outcome:
         outcome = _once(line, step)
         if isinstance(outcome, Failed):
             _book(line, outcome)
+            outcome = with_row(line, step, outcome)
         if not isinstance(outcome, Failed) or line.attempt.stop.is_set():
             return outcome
         decision = _recover(line, step, outcome)
@@ -49,9 +53,18 @@ def _once(line: Line, step: Step) -> Outcome:
     if run is None and not isinstance(step.node, SubbotNode):
         return Failed(FailureCode.CAPABILITY_UNSUPPORTED, f"this build does not run {step.node.kind} nodes")
     try:
-        return run(context_of(line, step)) if run else run_child(line, step)
+        return run(_context(line, step)) if run else run_child(line, step)
     except Exception as problem:  # noqa: BLE001 - nodes never raise past here; everything becomes an outcome
         return classify(problem)
+
+
+def _context(line: Line, step: Step) -> NodeContext:
+    """What the node sees; a connector's operation also gets the way to make its call."""
+    context = context_of(line, step)
+    if not isinstance(step.node, ToolNode) or not step.node.action:
+        return context
+    known = line.attempt.settings.around.catalogue or {}
+    return replace(context, operations=known, perform=partial(perform, line, step))
 
 
 def check_schema(line: Line, step: Step, outcome: Outcome) -> Outcome:

@@ -34,7 +34,8 @@ from engine.store.groups import Groups
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The particulars of one attempt. ``timeout`` in seconds, 0 for none; ``lock_fd`` is inherited by processes."""
+    """The particulars of one attempt. ``timeout`` in seconds, 0 for none; ``lock_fd`` is inherited by processes;
+    ``again`` and ``told`` as in ``Attempt``."""
 
     run_id: str
     epoch: int
@@ -45,6 +46,8 @@ class Opening:
     timeout: float = 0.0
     progress: Seen = unseen
     children: Mapping[str, str] = field(default_factory=dict)
+    again: frozenset[str] = frozenset()
+    told: bool = False
 
 
 def stop_cell(host: Host, run_id: str, within: StopCell | None) -> StopCell:
@@ -87,6 +90,8 @@ def open_line(host: Host, graph: Graph, state: RunState, opening: Opening) -> Li
         deadline=host.clock.monotonic() + opening.timeout if opening.timeout else None,
         environment=environment_of(host, graph, folders, opening.run_id),
         tracker=tracker_of(host, graph, folders, opening.run_id),
+        again=opening.again,
+        told=opening.told,
     )
     scopes = Scopes(opening.run_id, graph, state, caps, lambda node: history(host, opening.run_id, node))
     return Line(attempt, state, scopes, host.store.boundary(opening.run_id, opening.epoch))

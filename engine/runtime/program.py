@@ -81,7 +81,7 @@ def _refuse_unsupported(host: Host, graph: Graph, file: Path) -> None:
 def _unsupported(host: Host, node: Node) -> str:
     if isinstance(node, RouterNode):
         return f"mode {node.mode} is" if node.mode not in RUN_MODES else ""
-    if isinstance(node, ToolNode) and node.action:
+    if isinstance(node, ToolNode) and node.action and host.settings.remote is None:
         return "connector operations are"
     return "" if host.nodes[node.kind] is not None or isinstance(node, SubbotNode) else f"{node.kind} nodes are"
 

@@ -6,20 +6,17 @@ lock. Implements engine.md 12.3 and 7.10.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from engine.failures import FailureCode
-from engine.run import EffectRecord, RunRecord
+from engine.run import RunRecord
 from engine.runtime.host import Host
+from engine.runtime.probing import probe_orphan
 from engine.states import RunStatus, is_running
 from engine.store.changes import Transition
 from engine.store.locks import RunLock
-
-Probe = Callable[[EffectRecord], bool]
-"""Asks a forge whether a call was made; True settles the row as done (engine.md 5.4)."""
 
 
 class PromotionKind(StrEnum):
@@ -73,9 +70,12 @@ def promote(host: Host, run_id: str, grace: float) -> Promotion:
 
 
 def promote_locked(host: Host, record: RunRecord, found: str) -> Promotion:
-    """Promote under the lock that the caller holds; NOT_RUNNING when the row is another by now."""
+    """Promote under the lock that the caller holds; NOT_RUNNING when the row is another by now.
+
+    Calls in doubt are probed first, with no transaction open.
+    """
     head = host.store.checkpoints.head(record.id)
-    doubtful = host.store.effects.in_doubt(record.id)
+    doubtful = probe_orphan(host, record.id)
     to = RunStatus.FAILED_RESUMABLE if head else RunStatus.FAILED
     code = FailureCode.AMBIGUOUS_EFFECT if head and doubtful else FailureCode.PROCESS_ORPHANED
     text = f"the run was orphaned: {found}"

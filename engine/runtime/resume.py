@@ -12,6 +12,7 @@ from pathlib import Path
 from engine.checkpoint import Head, visible
 from engine.errors import AlreadyRunning
 from engine.events import EventType
+from engine.failures import FailureCode
 from engine.outcome import Completed
 from engine.run import RunRecord
 from engine.runtime.admission import Admitted, Answered, admit, check_status
@@ -26,6 +27,7 @@ from engine.runtime.meter import Meter
 from engine.runtime.opening import Opening, close, open_line, recall, stop_cell
 from engine.runtime.place import Place
 from engine.runtime.preparing import prepare
+from engine.runtime.probing import may_send_again, told
 from engine.runtime.requests import ResumeRequest
 from engine.runtime.settling import complete
 from engine.runtime.state import Owed, restored
@@ -60,13 +62,16 @@ def resume(host: Host, request: ResumeRequest) -> RunRecord:
         check_status(now)
         if now.epoch != admitted.record.epoch:
             raise AlreadyRunning(f"run {now.id} was resumed by somebody else meanwhile", "look at it with: inspect")
-        _resume_locked(host, request, admitted, lock)
+        again = may_send_again(host, request, now)
+        _resume_locked(host, request, admitted, lock, again)
     finally:
         lock.release()
     return host.store.runs.get(request.run_id)
 
 
-def _resume_locked(host: Host, request: ResumeRequest, admitted: Admitted, lock: RunLock) -> None:
+def _resume_locked(
+    host: Host, request: ResumeRequest, admitted: Admitted, lock: RunLock, again: frozenset[str]
+) -> None:
     record, graph = admitted.record, admitted.program.graph
     head = admitted.head or Head(graph.entry)
     cell = stop_cell(host, record.id, request.within)
@@ -83,6 +88,8 @@ def _resume_locked(host: Host, request: ResumeRequest, admitted: Admitted, lock:
         timeout=request.timeout,
         progress=request.progress,
         children=record.children,
+        again=again,
+        told=told(request, record),
     )
     line = open_line(host, graph, state, opening)
     start = _start(line, admitted, head)
@@ -99,7 +106,7 @@ def _resume_locked(host: Host, request: ResumeRequest, admitted: Admitted, lock:
             attempt.runlog.alert(f"run {record.id} goes on with a changed source ({admitted.program.digest[:12]})")
         with host.watcher.watching(record.id, cell, claim.epoch):
             try:
-                _go_on(line, start.place)
+                _go_on(line, start.place, record)
             finally:
                 close(attempt)
 
@@ -171,9 +178,11 @@ def _after_branch_answers(line: Line, answered: Answered) -> Start:
     return Start(Place(router, resumed=True), change)
 
 
-def _go_on(line: Line, place: Place) -> None:
-    """The budget's pre-flight, then the walk (engine.md 10.4)."""
+def _go_on(line: Line, place: Place, before: RunRecord) -> None:
+    """The budget's pre-flight, then the walk (engine.md 10.4). What is settled does not hold the run any more."""
     attempt = line.attempt
+    if before.failure_code == FailureCode.AMBIGUOUS_EFFECT:
+        attempt.store.effects.release(before.id)
     mark_resume(line, place.node)
     verdict = before_node(line.state.spent(), attempt.caps, attempt.grace)
     if isinstance(verdict, Refused):

@@ -13,6 +13,7 @@ from engine.dsl.graph import NodeKind
 from engine.dsl.surroundings import Surroundings
 from engine.errors import InvalidSetting
 from engine.nodes.base import Execute
+from engine.ports import Remote
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,8 @@ class EngineSettings:
     uses as secrets; what a tool sees of both is decided in ``engine/process.py`` (engine.md 12.4). ``exit_grace`` 0
     switches the grace off (engine.md 10.3). ``max_cost_per_day_usd`` 0 switches the daily cap off (10.6). ``around`` is
     what the compiler is told about connections, operations and backends, ``nodes`` the functions that execute kinds of
-    nodes which the engine itself does not (backends). ``workspace_boundaries`` False records no boundaries (8.5).
+    nodes which the engine itself does not (backends). ``remote`` runs connector operations, None where there is none.
+    ``workspace_boundaries`` False records no boundaries (8.5).
     ``locks_prove`` False says that a free lock proves nothing here, so that no orphan is promoted (12.1).
     """
 
@@ -41,6 +43,7 @@ class EngineSettings:
     secret_names: frozenset[str] = frozenset()
     around: Surroundings = field(default_factory=Surroundings)
     nodes: Mapping[NodeKind, Execute] = field(default_factory=dict)
+    remote: Remote | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that no run could work with. Raises ``InvalidSetting``."""

@@ -12,11 +12,12 @@ from pathlib import Path
 from engine.checkpoint import visible
 from engine.dsl.graph import SubbotNode
 from engine.dsl.rendering import value
-from engine.errors import RunDeleted, RunUnknown
+from engine.errors import AmbiguousUnread, RunDeleted, RunUnknown
 from engine.failures import FailureClass, FailureCode, row_of
 from engine.outcome import Completed, Failed, Outcome, Paused, Question
 from engine.run import RunRecord
 from engine.runtime.attempt import Line
+from engine.runtime.classify import NodeFailure
 from engine.runtime.host import Host
 from engine.runtime.preparing import Step, limit_of
 from engine.runtime.requests import LaunchRequest, ResumeRequest
@@ -34,6 +35,8 @@ def run_child(line: Line, step: Step) -> Outcome:
     host, children = line.attempt.host, line.attempt.children
     key = pointer_key(line, step)
     record = _known(host, children.of(key))
+    if record is not None and record.failure_code == FailureCode.AMBIGUOUS_EFFECT and is_ended(record.status):
+        return _outcome(line, step, _again(line, record), key)
     if record is None or (is_ended(record.status) and record.status != RunStatus.FINISHED):
         record = _start(line, step, key)
     elif is_running(record.status) and not held(host.store.root, record.id):
@@ -89,6 +92,17 @@ def _take_over(line: Line, record: RunRecord) -> RunRecord:
     promote(line.attempt.host, record.id, 0.0)
     request = ResumeRequest(record.id, attended=False, within=line.attempt.stop)
     return resume(line.attempt.host, request)
+
+
+def _again(line: Line, record: RunRecord) -> RunRecord:
+    """A child in doubt about a remote call goes on as itself: afresh it would make the call without asking."""
+    from engine.runtime.resume import resume
+
+    request = ResumeRequest(record.id, attended=line.attempt.told, within=line.attempt.stop)
+    try:
+        return resume(line.attempt.host, request)
+    except AmbiguousUnread as unread:
+        raise NodeFailure(FailureCode.AMBIGUOUS_EFFECT, unread.message) from unread
 
 
 def _depth(store: Store, run_id: str) -> int:

@@ -1,0 +1,188 @@
+"""One call of a connector by a node: written down before it is made, settled after it, never made twice by mistake.
+
+Called through ``NodeContext.perform``. The row is committed before the bytes leave and its outcome behind the answer;
+a call that an earlier attempt made is answered from its row. A node makes one call, so equal calls of one execution
+need no number. Implements engine.md 5.1, 5.3, 5.4 (at once) and 5.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from engine.dsl.catalogue import IDEMPOTENT, READ
+from engine.dsl.graph import NodeKind
+from engine.errors import StoreError
+from engine.failures import FailureCode
+from engine.outcome import Completed, Failed, Outcome
+from engine.ports import Found, OperationCall, Remote
+from engine.run import EffectRecord, EffectState, SettledBy
+from engine.runtime.attempt import Line
+from engine.runtime.calls import fingerprint, judge, marker
+from engine.runtime.preparing import Step, limit_of, own_timeout
+from engine.runtime.probing import lose, probe
+from engine.store.effects import CallKey, Settling
+
+
+class Sending:
+    """A call on its way: the guard that its runner sees, and, left as a context, the verdict on how it ended.
+
+    An exception ends here: it becomes ``outcome``. An order to end the process settles the row and goes on.
+    """
+
+    def __init__(self, line: Line, effect_class: str, effect: EffectRecord | None) -> None:
+        self._line = line
+        self._class = effect_class
+        self._effect = effect
+        self._key_sent = False
+        self.effect_id = effect.id if effect else ""
+        self.marker = effect.marker if effect else ""
+        self.outcome: Outcome | None = None
+
+    def stopped(self) -> bool:
+        """Whether the run was told to stop."""
+        return self._line.attempt.stop.is_set()
+
+    def key_sent(self) -> None:
+        """The idempotency key left with the request."""
+        self._key_sent = True
+
+    def answered(self, response: dict[str, object]) -> None:
+        """The remote confirmed: the response is kept, then it becomes the output."""
+        self._settle(Settling(EffectState.DONE, SettledBy.ANSWER, response=response))
+        self.outcome = Completed(response)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> bool:
+        if error is None or self.outcome is not None:
+            return False
+        now = self._line.attempt.clock.now()
+        verdict = judge(error, self._class, key_sent=self._key_sent, now=now)
+        failed = replace(verdict.failed, effect=self.effect_id)
+        ambiguous = verdict.state is EffectState.AMBIGUOUS
+        stopped = ambiguous and not verdict.repeatable
+        note = " ".join(failed.message.split())
+        self._settle(Settling(verdict.state, verdict.by, note, stopped=stopped, repeatable=verdict.repeatable))
+        if not isinstance(error, Exception):
+            return False
+        self.outcome = (self._found() if ambiguous else None) or failed
+        return True
+
+    def _found(self) -> Outcome | None:
+        """The output when the forge shows at once that the call was made."""
+        assert self._effect is not None
+        answer = probe(self._line.attempt.host, self._effect)
+        return Completed(dict(answer.response)) if isinstance(answer, Found) else None
+
+    def _settle(self, settling: Settling) -> None:
+        if self._effect is None:
+            return
+        try:
+            self._line.attempt.store.effects.settle(self.effect_id, settling)
+        except StoreError as problem:
+            text = f"what became of effect {self.effect_id} could not be written: {problem.message}"
+            self._line.attempt.runlog.alert(text)
+
+
+def perform(line: Line, step: Step, call: OperationCall) -> Outcome:
+    """Make the call, or answer it from an earlier attempt. Raises OwnershipLost before anything is sent."""
+    attempt = line.attempt
+    remote = attempt.settings.remote
+    assert remote is not None  # a launch without one is refused
+    operation = (attempt.settings.around.catalogue or {})[call.operation]
+    timeout, within = own_timeout(step.node, attempt.environment), limit_of(line, step.node).seconds
+    call = replace(call, timeout=timeout, within=within)
+    if operation.effect == READ:
+        return _send(remote, call, Sending(line, READ, None))
+    answer = _before(line, step, call)
+    if answer is not None:
+        return answer
+    effect = _row(line, step, call, operation.effect)
+    try:
+        attempt.store.effects.open(effect, attempt.epoch, line.state.branch_id)
+    except StoreError as problem:
+        text = f"the call {call.operation} was not made, because it could not be written down: {problem.message}"
+        return Failed(FailureCode.EXECUTION_FAILED, text, cause=problem)
+    return _send(remote, call, Sending(line, operation.effect, effect))
+
+
+def _send(remote: Remote, call: OperationCall, sending: Sending) -> Outcome:
+    with sending:
+        sending.answered(dict(remote.runner.run(call, sending)))
+    assert sending.outcome is not None
+    return sending.outcome
+
+
+def _row(line: Line, step: Step, call: OperationCall, effect_class: str) -> EffectRecord:
+    attempt, effect_id = line.attempt, line.attempt.ids.new("e")
+    return EffectRecord(
+        id=effect_id,
+        run_id=attempt.run_id,
+        node_id=step.node.name,
+        branch_path=line.branch,
+        iteration_path=step.path,
+        attempt=attempt.epoch,
+        connection=call.connection,
+        operation=call.operation,
+        fingerprint=fingerprint(call),
+        marker=marker(effect_id, attempt.run_id, step.node.name, attempt.epoch),
+        state=EffectState.SENT,
+        created_at=attempt.clock.now(),
+        effect_class=effect_class,
+        params=call.params,
+        repeatable=effect_class == IDEMPOTENT,
+    )
+
+
+def _before(line: Line, step: Step, call: OperationCall) -> Outcome | None:
+    """The answer of the same call by an earlier attempt, or why it must not be made; None when it may be."""
+    attempt = line.attempt
+    key = CallKey(attempt.run_id, step.node.name, line.branch, step.path, fingerprint(call))
+    earlier = attempt.store.effects.newest(key)
+    if earlier is None:
+        return None
+    if earlier.state == EffectState.DONE:
+        return Completed(dict(earlier.response))
+    if earlier.state == EffectState.SENT:
+        lose(attempt.host, earlier, "its attempt ended before the answer was written")
+    elif earlier.state != EffectState.AMBIGUOUS:
+        return None
+    return _in_doubt(line, earlier)
+
+
+def _in_doubt(line: Line, earlier: EffectRecord) -> Outcome | None:
+    attempt, decided = line.attempt, earlier.id in line.attempt.again
+    if not decided:
+        answer = probe(attempt.host, earlier)
+        if isinstance(answer, Found):
+            return Completed(dict(answer.response))
+    if not decided and not earlier.repeatable:
+        text = f"{earlier.operation} ({earlier.id}) may have been made by an earlier attempt; nothing was sent"
+        return Failed(FailureCode.AMBIGUOUS_EFFECT, text, effect=earlier.id)
+    if decided:
+        text = f"the call {earlier.operation} of node {earlier.node_id} ({earlier.id}) is sent again"
+        attempt.runlog.alert(f"run {attempt.run_id}: {text}, as the resume decided")
+    by, note = (SettledBy.RESUME, "sent again") if decided else (SettledBy.REPEAT, "a repeat is safe")
+    attempt.store.effects.settle(earlier.id, Settling(EffectState.ABANDONED, by, note))
+    return None
+
+
+def with_row(line: Line, step: Step, failed: Failed) -> Failed:
+    """The failure with the row that stands for it: an ambiguous one that came without a row gets one (engine.md 5.3).
+
+    A child run's has one in the child.
+    """
+    if failed.code != FailureCode.AMBIGUOUS_EFFECT or failed.effect or step.node.kind is NodeKind.SUBBOT:
+        return failed
+    made = _row(line, step, OperationCall(str(step.node.kind), ""), "")
+    lost = replace(made, state=EffectState.AMBIGUOUS, settled_by=SettledBy.LOST, stopped_run=True)
+    note = " ".join(failed.message.split())
+    effect = replace(lost, marker="", note=note, settled_at=line.attempt.clock.now())
+    try:
+        line.attempt.store.effects.open(effect, line.attempt.epoch, line.state.branch_id)
+    except StoreError as problem:
+        line.attempt.runlog.alert(f"effect {effect.id} could not be written: {problem.message}")
+    return replace(failed, effect=effect.id)
