@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from connectors.registry import connector_class
 from dispatcher import __version__
-from engine.ports import Clock, IdMaker, RandomIds, SystemClock
+from engine.ports import Clock, IdMaker, RandomIds, Remote, SystemClock
 
 if TYPE_CHECKING:
     from config.settings import Settings
     from connectors.base import Board
     from dispatcher.ledger import Ledger
     from engine.api import Engine
+    from engine.dsl.catalogue import Operation
     from engine.dsl.surroundings import Surroundings
     from engine.store.database import Database
     from engine.store.store import Store
@@ -39,6 +40,10 @@ class Wiring:
         self.ids: IdMaker = RandomIds()
         self.instance = ""
         """The random id of a daemon; empty for a command."""
+        self.remote: Remote | None = None
+        """What runs connector operations; None while no connector of this build does."""
+        self.catalogue: Mapping[str, Operation] | None = None
+        """The operations of the connectors, None while nobody knows them."""
 
     @cached_property
     def database(self) -> Database:
@@ -76,6 +81,7 @@ class Wiring:
             around=self.around,
             workspace_boundaries=given.runs.workspace_boundaries,
             workspace_max_file=variables.workspace_max_file,
+            remote=self.remote,
             locks_prove=given.store.allow_network or not network_file_system(self.store_dir),
         )
         return Engine(self.store, settings, self.clock, self.ids, instance=self.instance)
@@ -86,7 +92,7 @@ class Wiring:
         from engine.dsl.surroundings import Surroundings
 
         cache = self.store_dir / BUNDLE_CACHE
-        return Surroundings(None, self.connection_kinds(), frozenset(), version=__version__, cache=cache)
+        return Surroundings(self.catalogue, self.connection_kinds(), frozenset(), version=__version__, cache=cache)
 
     def connection_kinds(self) -> Mapping[str, str]:
         """The kind of each connection by name; each board is one too (interface.md 7)."""

@@ -1,45 +1,120 @@
-"""``pointsman effects``: remote calls whose answer was lost (interface.md 5)."""
+"""``pointsman effects``: remote calls whose answer was lost, shown, asked about, and settled by a person.
+
+Only a call in doubt can be settled, and it is settled once. Implements interface.md 5 and engine.md 5.4.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from dispatcher.cli.output import rfc3339, table
 from dispatcher.cli.session import Session
-from engine.run import EffectRecord
+from dispatcher.refusals import Refused
+from engine.run import IN_DOUBT, EffectRecord, EffectState, SettledBy
+
+if TYPE_CHECKING:
+    from engine.api import Engine
 
 
 @click.group()
 def command() -> None:
-    """List remote calls whose answer was lost."""
+    """List and settle remote calls whose answer was lost."""
 
 
 @command.command(name="list")
-@click.option("--run-id", default="", help="of this run only")
+@click.option("--run-id", default="", metavar="ID", help="of this run only")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([each.value for each in EffectState]),
+    help="only in this state",
+)
 @click.pass_obj
-def list_effects(session: Session, run_id: str) -> int:
-    """Every recorded remote call, oldest first."""
-    found = session.wiring().store.effects.list(run_id) if session.store_exists() else ()
+def list_effects(session: Session, run_id: str, states: tuple[str, ...]) -> int:
+    """Every recorded remote call: those in doubt first, then oldest first."""
+    from dispatcher.cli.effects_text import document, list_text
+
+    rows = session.wiring().store.effects.list(run_id, states) if session.store_exists() else ()
+    found = sorted(rows, key=lambda each: each.state not in IN_DOUBT)
     if session.json:
-        session.emit({"effects": [_document(each) for each in found]})
-    elif not found:
-        session.say("There are no recorded remote calls.")
+        session.emit({"effects": [document(each) for each in found]})
     else:
-        rows = [(each.id, each.state, each.operation, each.run_id, each.node_id) for each in found]
-        session.say(table(("ID", "STATE", "OPERATION", "RUN", "NODE"), rows))
+        session.say(list_text(found))
     return 0
 
 
-def _document(each: EffectRecord) -> dict[str, object]:
-    return {
-        "id": each.id,
-        "run_id": each.run_id,
-        "node_id": each.node_id,
-        "connection": each.connection,
-        "operation": each.operation,
-        "state": each.state,
-        "marker": each.marker,
-        "note": each.note,
-        "created_at": rfc3339(each.created_at),
-        "settled_at": rfc3339(each.settled_at) if each.settled_at else None,
-    }
+@command.command()
+@click.argument("effect_id", metavar="ID")
+@click.pass_obj
+def show(session: Session, effect_id: str) -> int:
+    """One call: what was sent, what became of it, and what can be done."""
+    _print(session, _engine(session, effect_id).effect(effect_id))
+    return 0
+
+
+@command.command()
+@click.argument("effect_id", metavar="ID")
+@click.option("--done", is_flag=True, help="the call was made")
+@click.option("--response", type=click.Path(path_type=Path), metavar="F", help="its result, a JSON file; with --done")
+@click.option("--not-done", is_flag=True, help="the call was not made; it is sent again")
+@click.option("--abandon", is_flag=True, help="nobody knows; the run stays stopped until a person resumes it")
+@click.pass_obj
+def settle(session: Session, /, **given: object) -> int:
+    """Say what became of a call in doubt."""
+    from dispatcher.cli.run_options import json_object
+    from engine.store.effects import Settling
+
+    path, to = given["response"], _state(given)
+    response: dict[str, object] = {}
+    if isinstance(path, Path):
+        response = json_object(session.folder / path, "response file", "bad_input")
+    settling = Settling(to, SettledBy.PERSON, "settled by a person", response)
+    effect_id = str(given["effect_id"])
+    _print(session, _engine(session, effect_id).settle_effect(effect_id, settling))
+    return 0
+
+
+@command.command()
+@click.argument("effect_id", metavar="ID")
+@click.pass_obj
+def probe(session: Session, effect_id: str) -> int:
+    """Ask the forge about a call in doubt, now."""
+    _print(session, _engine(session, effect_id).probe_effect(effect_id))
+    return 0
+
+
+def _state(given: dict[str, object]) -> EffectState:
+    chosen = [
+        state
+        for name, state in (
+            ("done", EffectState.DONE),
+            ("not_done", EffectState.NOT_SENT),
+            ("abandon", EffectState.ABANDONED),
+        )
+        if given[name]
+    ]
+    if len(chosen) != 1:
+        raise Refused("usage", "One of --done, --not-done and --abandon is needed", "Look with: pointsman effects show")
+    if given["response"] is not None and chosen != [EffectState.DONE]:
+        raise Refused("usage", "--response goes with --done only", "A call that was not made has no result.")
+    return chosen[0]
+
+
+def _engine(session: Session, effect_id: str) -> Engine:
+    if not session.store_exists():
+        text = f"effect {effect_id} is unknown"
+        raise Refused("effect_unknown", text, f"There is no store at {session.store_dir} yet.")
+    return session.wiring().engine
+
+
+def _print(session: Session, effect: EffectRecord) -> None:
+    from dispatcher.cli.effects_text import document, effect_text
+
+    if session.json:
+        session.emit(document(effect))
+        return
+    operation = (session.wiring().around.catalogue or {}).get(effect.operation)
+    session.say(effect_text(effect, asks=operation is None or operation.has_probe))

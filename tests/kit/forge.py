@@ -26,6 +26,7 @@ CATALOGUE = {
     each.name: each
     for each in (
         Operation("fake.issue.comment", (NUMBER, BODY, *EXTRAS), effect="ambiguous", honours_key=True),
+        Operation("github.issue.comment", (NUMBER, BODY), effect="ambiguous"),
         Operation("fake.issue.get", (NUMBER,)),
         Operation("fake.label.add", (NUMBER, Parameter("label", required=True)), effect="idempotent"),
         Operation("fake.pull.merge", (NUMBER,), effect="guarded"),
