@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from connectors.card import Card
 from dispatcher import log
+from dispatcher.documents import instant
 from dispatcher.ladder import counted, due_at, next_wait
 from dispatcher.ledger import Transaction, cards, outcomes
 from dispatcher.ledger.records import ClaimState, Follows, GiveUp, Link, Park, Retry, Settlement
@@ -86,8 +87,10 @@ def write(world: World, case: Case) -> Settlement:
     )
     with world.station.ledger.write() as connection:
         outcomes.open_settlement(connection, settlement)
-        _rows(world, connection, case, follows)
+        retry = _rows(world, connection, case, follows)
         fresh = cards.link(connection, case.link.key)
+    if retry is not None:
+        announce_retry(world, case, retry)
     if fresh is not None:
         world.links[case.link.key] = fresh
     world.wrote = True
@@ -117,6 +120,19 @@ def announce(world: World, case: Case, follows: Follows) -> None:
         _log.info("run.retry_skipped", run_id=case.record.id, code=code)
 
 
+def announce_retry(world: World, case: Case, retry: Retry) -> None:
+    """What the run's timeline says of an armed retry; behind its row, so that a crash may lose it but not repeat it."""
+    data = {
+        "code": retry.code,
+        "reason": row_of(case.record.failure_code).kind.value,
+        "retry_after": instant(retry.not_before),
+        "attempt": retry.attempt,
+        "max_attempts": world.station.settings.retry.max_attempts,
+        "reset_source": "remote" if case.record.retry_after_at is not None else "",
+    }
+    world.station.store.runs.note(case.record.id, NewEvent(EventType.RUN_RETRY_SCHEDULED, data=data))
+
+
 def _column(world: World, follows: Follows) -> str:
     columns = world.station.settings.columns
     to = {
@@ -129,12 +145,14 @@ def _column(world: World, follows: Follows) -> str:
     return to.get(follows) or ""
 
 
-def _rows(world: World, connection: Transaction, case: Case, follows: Follows) -> None:
+def _rows(world: World, connection: Transaction, case: Case, follows: Follows) -> Retry | None:
+    """The rows of what follows; the retry among them."""
     key = case.link.key
     attempts = 0 if follows is Follows.COMPLETED else case.attempts
     cards.change_link(connection, key, attempts=attempts)
-    if follows is Follows.RETRY:
-        outcomes.schedule(connection, retry_of(world, connection, case))
+    retry = retry_of(world, connection, case) if follows is Follows.RETRY else None
+    if retry is not None:
+        outcomes.schedule(connection, retry)
     else:
         outcomes.unschedule(connection, key)
     if follows is Follows.PARKED:
@@ -145,6 +163,7 @@ def _rows(world: World, connection: Transaction, case: Case, follows: Follows) -
         outcomes.stamp_give_up(connection, stamp_of(world, case))
     elif follows is not Follows.RETRY:
         outcomes.clear_give_up(connection, key)
+    return retry
 
 
 def retry_of(world: World, connection: Transaction, case: Case) -> Retry:

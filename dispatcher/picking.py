@@ -39,15 +39,25 @@ def unblock(world: World) -> None:
 
 
 def candidates(world: World) -> Iterator[Card]:
-    """The cards of all eligible columns, and those that a park, a retry or a pending move explains; in order."""
+    """The cards of all eligible columns, and those that a park, a retry or a pending move explains; in order.
+
+    A card whose labels contradict each other is one of them when one of its columns is eligible.
+    """
     under_way = {*world.snapshot.parks, *world.snapshot.retries, *world.snapshot.pending, *world.snapshot.claims}
     eligible = {name: read.eligible for name, read in world.reads.items()}
     chosen = [
         card
         for key, card in world.cards.items()
-        if key in under_way or (card.column in eligible.get(card.board, ()) and key not in world.gone)
+        if key in under_way or (eligible.get(card.board, frozenset()) & _columns(card) and key not in world.gone)
     ]
     return iter(sorted(chosen, key=order.key))
+
+
+def _columns(card: Card) -> frozenset[str]:
+    """Its column, or the columns that its labels name."""
+    if card.column is not None:
+        return frozenset({card.column})
+    return frozenset(card.columns_seen) if len(card.columns_seen) > 1 else frozenset()
 
 
 def pick(world: World, card: Card, board: BoardFacts) -> None:
