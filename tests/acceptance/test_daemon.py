@@ -112,6 +112,25 @@ def test_a_second_daemon_is_refused_and_names_the_first(make) -> None:  # type: 
     assert site.once() == 0
 
 
+def test_a_second_daemon_on_one_workspace_root_is_refused_and_names_the_first(  # type: ignore[no-untyped-def]
+    make, tmp_path: Path
+) -> None:
+    """R410: two stores, one root."""
+    shared = f"workspace: {{root: {tmp_path}/shared}}\n"
+    first = make(QUICK, CONFIG + shared)
+    daemon = first.start("dispatch", "--no-server")
+    first.until(lambda: "dispatcher.ready" in (first.folder / "output").read_text())
+    (tmp_path / "other").mkdir()
+    second = Site(tmp_path / "other", QUICK.replace("FOLDER", str(tmp_path)), CONFIG + shared)
+    assert second.once() == 5
+    assert f"process {daemon.pid}" in (second.folder / "output").read_text()
+    assert daemon.poll() is None
+    daemon.send_signal(signal.SIGINT)
+    assert daemon.wait(60) == 0
+    assert second.once() == 0
+    second.close()
+
+
 def test_sighup_takes_a_new_configuration_and_keeps_the_last_good_one(make) -> None:  # type: ignore[no-untyped-def]
     """D179."""
     site = make(QUICK)

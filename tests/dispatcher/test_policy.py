@@ -121,7 +121,15 @@ def test_a_pause_of_somebody_elses_run_holds_and_moves_nothing() -> None:
     assert decide(present(RunStatus.PAUSED_WAITING_HUMAN, ours=False), NOW).action is Action.HOLD
 
 
-@pytest.mark.parametrize("code", ["", FailureCode.INTERRUPTED, FailureCode.PROCESS_ORPHANED])
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("", id="R081: an empty code is unknown, not none"),
+        pytest.param(FailureCode.TIMEOUT, id="R367: no raised cap is wanted"),
+        FailureCode.INTERRUPTED,
+        FailureCode.PROCESS_ORPHANED,
+    ],
+)
 def test_work_that_was_only_stopped_goes_on_unattended(code: str) -> None:
     """dispatcher.md 6: else this table would park healthy work after every stop or crash."""
     assert decide(present(FR, failure_code=code), NOW).action is Action.RESUME

@@ -96,6 +96,27 @@ def test_the_last_commit_is_tried_for_five_seconds(full: tuple[Rig, FullDatabase
     assert 3 <= clock.monotonic() - began < 5
 
 
+def test_a_cancel_that_the_store_refuses_is_logged_and_rebuilt_from_nothing(
+    full: tuple[Rig, FullDatabase], caplog: pytest.LogCaptureFixture
+) -> None:
+    """R354: the stored head stands, whatever the timeline or the dead attempt knew; the run goes on from there."""
+    rig, database = full
+
+    def stop(_: object) -> None:
+        database.refuse = lambda _: True
+        rigs[0].engine.cancel_all("Ctrl-C")
+
+    rigs = [rig.other(**scripted(Script(Completed({"n": 1}), then=stop)))]
+    with pytest.raises(StoreFull, match="full"):
+        rigs[0].run(CHAIN)
+    database.refuse = lambda _: False
+    assert "the last commit was refused" in caplog.text
+    assert rig.store.runs.get("r1").status == RunStatus.RUNNING
+    assert (rig.head().node_id, rig.outputs(), rig.events("run_cancelled")) == ("a", {}, [])
+    assert rig.engine.promote("r1", 0).code == FailureCode.PROCESS_ORPHANED
+    assert rig.resume().status == RunStatus.FINISHED
+
+
 def test_a_failure_whose_checkpoint_is_refused_still_fails(full: tuple[Rig, FullDatabase]) -> None:
     """R026: failed, and the loss is in the error and in the log."""
     rig, database = full

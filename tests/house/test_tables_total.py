@@ -31,6 +31,7 @@ def test_every_status_has_its_transitions() -> None:
 
 
 def test_every_failure_code_has_its_row() -> None:
+    """R050, R078: a code without a row, or a row without a code, fails here; a mapping has one row per code."""
     assert set(FAILURES) == set(FailureCode)
     assert all(row.sentence for row in FAILURES.values())
 

@@ -127,6 +127,26 @@ def test_a_report_goes_to_a_file_or_to_stdout(folder: Path) -> None:
     assert verb(folder, "report", "--run-id", "nobody").code == 1
 
 
+def test_a_report_shows_the_grace_that_a_run_used(folder: Path) -> None:
+    """R361: beyond its cap the run walked out."""
+    parts = [f'compute n{n}:\n  expr:\n    x: "{n}"\n' for n in range(6)]
+    edges = "".join(f"  n{n} -> n{n + 1}\n" for n in range(5))
+    (folder / "six.bot").write_text("".join(parts) + f"workflow w:\n  entry: n0\n{edges}  n5 -> done\n")
+    assert verb(folder, "run", "six.bot", "--run-id", "r1", "--max-iterations", "5").code == 0
+    text = verb(folder, "report", "--run-id", "r1").out
+    assert "budget_exit_grace" in text
+    assert '"dimension": "iterations"' in text
+
+
+def test_a_skipped_retry_is_in_the_report(folder: Path) -> None:
+    """R068, R360, 11.2: declined by the command itself, told once."""
+    (folder / "bad.bot").write_text('compute c:\n  expr:\n    x: "1 / 0"\nworkflow w:\n  entry: c\n  c -> done\n')
+    refused = verb(folder, "run", "bad.bot", "--run-id", "r1", "--auto-resume", "3")
+    assert refused.code == 3
+    assert "not auto-recoverable (code EXPRESSION_FAILED)" in refused.err
+    assert verb(folder, "report", "--run-id", "r1").out.count("run_retry_skipped") == 1
+
+
 def test_launch_values_from_flags_and_a_file(folder: Path) -> None:
     (folder / "v.json").write_text('{"n": 3, "s": "file"}')
     told = verb(folder, "run", "vars.bot", "--vars-file", "v.json", "--var", "s=a=b", "--json").document
@@ -238,7 +258,7 @@ def started(folder: Path) -> subprocess.Popen[bytes]:
 
 @pytest.mark.slow
 def test_a_second_ctrl_c_kills_at_once_and_the_writes_are_made(folder: Path) -> None:
-    """1.7, R209: a node that ignores SIGTERM dies with the second; cancelled, exit 130, resumable."""
+    """1.7, R209, R353: a node that ignores SIGTERM dies with the second; cancelled, exit 130, resumable."""
     process = started(folder)
     process.send_signal(signal.SIGINT)
     threading.Event().wait(0.3)

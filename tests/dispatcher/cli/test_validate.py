@@ -35,6 +35,16 @@ def test_findings_of_all_files_are_listed_with_exit_2(tmp_path: Path) -> None:
     assert plain.out.endswith("2 files: 1 error, 0 warnings.\n")
 
 
+def test_a_fail_node_with_a_code_of_the_engine_is_an_error(tmp_path: Path) -> None:
+    """R048."""
+    (tmp_path / "x.bot").write_text(
+        GOOD.replace("a -> done", "a -> f") + "\nfail f:\n  code: USAGE_LIMIT_BLOCKED\n  message: no\n"
+    )
+    answer = pointsman(tmp_path, "validate", "x.bot", "--json")
+    assert answer.code == 2
+    assert "C248" in [found["code"] for found in answer.document["diagnostics"]]
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

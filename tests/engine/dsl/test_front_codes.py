@@ -12,6 +12,7 @@ from engine.dsl.codes import CODES, RESERVED, Severity
 from engine.dsl.diagnostics import Diagnostic, render
 from engine.dsl.load import Loaded, load, load_text
 from engine.dsl.surroundings import Surroundings
+from engine.failures import RESERVED_CODES
 from tests.engine.dsl.front_cases import AGENT, CASES, CATALOGUE, CONNECTIONS, FLOW, TOOL, Case
 
 PACKAGE = Path(catalogue.__file__).parent
@@ -55,6 +56,14 @@ def test_smallest_source_draws_its_code_with_place_and_hint(code: str, tmp_path:
     assert hit.column >= 1
     if case.line:
         assert hit.line == case.line, hit
+
+
+@pytest.mark.parametrize("code", sorted(RESERVED_CODES))
+def test_no_fail_node_takes_a_code_of_the_engine(code: str) -> None:
+    """R049: each reserved one draws C248; one of the author's own does not."""
+    text = f"fail f:\n  code: {{code}}\n{TOOL}{FLOW.replace('done', 'f')}"
+    assert "C248" in codes(load_text(text.format(code=code)))
+    assert "C248" not in codes(load_text(text.format(code=f"MY_{code}")))
 
 
 @pytest.mark.parametrize("code", sorted(code for code in CASES if CODES[code].severity is Severity.ERROR))

@@ -10,6 +10,7 @@ import pytest
 
 from engine.api import AutoResume
 from engine.failures import FAILURES, Allowance, FailureCode
+from engine.nodes.base import NodeContext
 from engine.outcome import Completed, Failed
 from engine.runtime.auto_resume import delay_before, judge, wait_before
 from engine.states import RunStatus
@@ -89,8 +90,48 @@ def test_the_loop_resumes_until_it_works(store: Store, clock: FakeClock, engine:
     assert len(said) == 2
 
 
+@pytest.mark.parametrize(
+    ("code", "tries"),
+    [
+        pytest.param(FailureCode.TIMEOUT, 1, id="R059 and R367: no raised cap is wanted"),
+        pytest.param(FailureCode.RATE_LIMITED, 4, id="R060"),
+        pytest.param(FailureCode.NETWORK_TRANSIENT, 7, id="R061"),
+        pytest.param(FailureCode.TOOL_FAILED_TRANSIENT, 3, id="R062"),
+    ],
+)
+def test_weather_is_waited_for(engine: Rig, code: FailureCode, tries: int) -> None:
+    """The recipe in the node comes first; once it is used up the loop resumes."""
+    script = Script(*[Failed(code, "not now")] * tries, Completed({"x": 1}))
+    rig = engine.other(**scripted(script))
+    stopped = rig.run(ONE)
+    assert (stopped.status, stopped.failure_code, script.calls) == (RunStatus.FAILED_RESUMABLE, code, tries)
+    record = rig.engine.auto_resume(stopped, AutoResume(1, say=lambda _: None))
+    assert (record.status, script.calls) == (RunStatus.FINISHED, tries + 1)
+    assert [event.data["code"] for event in rig.events("run_auto_resumed")] == [code]
+
+
+@pytest.mark.parametrize("stop", ["cancel", "pause"])
+def test_a_run_that_a_person_stopped_is_not_resumed(engine: Rig, stop: str) -> None:
+    """R099: no attempt, and nothing is declined either."""
+    rigs: list[Rig] = []
+
+    def stopping(_: NodeContext) -> None:
+        if stop == "pause":
+            rigs[0].engine.pause("r1")
+        else:
+            rigs[0].engine.cancel("r1", "enough")
+
+    script = Script(Completed({"x": 1}), then=stopping)
+    rigs.append(engine.other(**scripted(script)))
+    text = ONE.replace("  t -> done", "  t -> u\n  u -> done") + 'compute u:\n  expr:\n    x: "1"\n'
+    stopped = rigs[0].run(text)
+    assert stopped.status in (RunStatus.CANCELLED, RunStatus.PAUSED_OPERATOR)
+    assert rigs[0].engine.auto_resume(stopped, AutoResume(5, say=lambda _: None)) == stopped
+    assert not {"run_auto_resumed", "run_retry_skipped", "run_resumed"} & set(rigs[0].kinds())
+
+
 def test_a_skip_is_written_once_per_stop(engine: Rig) -> None:
-    """R068, R083: however often the run is looked at."""
+    """R068, R083, R360: however often the run is looked at."""
     rig = engine.other(**scripted(Script(Failed(FailureCode.EXPRESSION_FAILED, "no"))))
     record = rig.run(ONE)
     for _ in range(3):
