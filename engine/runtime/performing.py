@@ -63,7 +63,7 @@ class Sending:
         verdict = judge(error, self._class, key_sent=self._key_sent, now=now)
         failed = replace(verdict.failed, effect=self.effect_id)
         ambiguous = verdict.state is EffectState.AMBIGUOUS
-        stopped = ambiguous and not verdict.repeatable
+        stopped = (ambiguous and not verdict.repeatable) or None
         note = " ".join(failed.message.split())
         self._settle(Settling(verdict.state, verdict.by, note, stopped=stopped, repeatable=verdict.repeatable))
         if not isinstance(error, Exception):
@@ -166,7 +166,7 @@ def _in_doubt(line: Line, earlier: EffectRecord) -> Outcome | None:
         text = f"the call {earlier.operation} of node {earlier.node_id} ({earlier.id}) is sent again"
         attempt.runlog.alert(f"run {attempt.run_id}: {text}, as the resume decided")
     by, note = (SettledBy.RESUME, "sent again") if decided else (SettledBy.REPEAT, "a repeat is safe")
-    attempt.store.effects.settle(earlier.id, Settling(EffectState.ABANDONED, by, note))
+    attempt.store.effects.settle(earlier.id, Settling(EffectState.ABANDONED, by, note, stopped=False))
     return None
 
 

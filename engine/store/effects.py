@@ -68,13 +68,13 @@ class CallKey:
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """What became of a call, and by what it is known. ``stopped``: the run stops because of it."""
+    """What became of a call, and by what it is known. ``stopped``: whether its run stops by it, None: as before."""
 
     to: EffectState
     by: SettledBy
     note: str = ""
     response: Mapping[str, object] = field(default_factory=dict)
-    stopped: bool = False
+    stopped: bool | None = None
     repeatable: bool = False
 
 
@@ -158,7 +158,7 @@ class Effects:
             "by": str(settling.by),
             "at": at,
             "the_note": settling.note or before.note,
-            "stopped": settling.stopped or before.stopped_run,
+            "stopped": before.stopped_run if settling.stopped is None else settling.stopped,
             "again": settling.repeatable or before.repeatable,
             "the_response": dict(settling.response) or None,
         }
