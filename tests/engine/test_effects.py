@@ -212,6 +212,15 @@ def test_a_person_who_was_not_told_sends_nothing_again(rig: Rig, forge: FakeForg
     assert rig.resume().status == RunStatus.FINISHED
 
 
+def test_a_call_that_was_sent_again_holds_the_run_no_more(rig: Rig, forge: FakeForge) -> None:
+    """Lost, sent again, lost again: only the second one has to be settled."""
+    lose(rig, forge)
+    forge.script = ["vanished"]
+    assert rig.resume().failure_code == FailureCode.AMBIGUOUS_EFFECT
+    assert states(rig) == ["abandoned", "ambiguous"]
+    assert [each.id for each in rig.store.effects.stopping(["r1"])] == [rows(rig)[1].id]
+
+
 def test_a_forge_that_cannot_be_asked_refuses_the_resume(rig: Rig, forge: FakeForge) -> None:
     row = lose(rig, forge)
     forge.readable = False
