@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 SECTIONS = ("summary", "events", "trace", "tools", "artifacts", "interactions", "log", "all")
 
+OF_ONE_RUN = ("events", "full", "list_nodes", "node", "iteration", "section")
+"""Options that say nothing without ``--run-id``."""
+
 
 @click.command(help="List the runs, or show one.")
 @click.option("--run-id", metavar="ID", help="which run; without it all are listed")
@@ -31,7 +34,11 @@ SECTIONS = ("summary", "events", "trace", "tools", "artifacts", "interactions", 
 def command(session: Session, /, **given: Any) -> int:
     """Read and print."""
     if given["run_id"] is None:
+        if unplaced := [name for name in OF_ONE_RUN if given[name] not in (None, False)]:
+            raise Refused("usage", f"--{unplaced[0].replace('_', '-')} shows a part of one run", "Add --run-id ID.")
         return _list(session, given)
+    if given["iteration"] is not None and not given["node"]:
+        raise Refused("usage", "--iteration counts the executions of one node", "Add --node N.")
     from engine.documents import read_view
 
     store = store_for_reading(session, given["run_id"])
@@ -72,13 +79,14 @@ def _list(session: Session, given: dict[str, Any]) -> int:
 
 
 def _document(store: Store, view: RunView, given: dict[str, Any]) -> dict[str, object]:
-    from dispatcher.cli.run_sections import event_documents, executions
+    from dispatcher.cli.run_sections import event_documents, executions, section_documents
     from engine.documents import run_document
 
     document = run_document(view)
     run_id = view.record.id
-    if given["events"] or given["section"] in ("events", "all"):
+    if given["events"] and given["section"] not in ("events", "all"):
         document["events"] = event_documents(store, run_id)
+    document |= section_documents(store, run_id, given["section"])
     if given["node"] or given["list_nodes"]:
         document["executions"] = executions(store, run_id, given["node"] or "", given["iteration"])
     return document

@@ -6,6 +6,7 @@ Imported by those verbs only. What does not read is bad usage before anything is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,12 +37,26 @@ class Duration(click.ParamType[float]):
             self.fail(str(problem), param, ctx)
 
 
+class Cost(click.FloatRange):
+    """An amount of US dollars from 0 on; neither infinite nor undefined."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The amount; fails with what was found."""
+        made = super().convert(value, param, ctx)
+        if not isfinite(made):
+            self.fail(f"{value!r} is no amount; write a number such as 2.50.", param, ctx)
+        return made
+
+
 def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The caps, the permission and model overrides, ``--timeout``, ``--auto-resume`` and ``--no-interactive``."""
     many: dict[str, Any] = {"multiple": True, "metavar": "R"}
     options = (
         click.option("--timeout", type=Duration(), default=0.0, help="bound this attempt; passing it is TIMEOUT"),
-        click.option("--max-cost-usd", type=click.FloatRange(min=0), default=0.0, metavar="X", help="cap in USD"),
+        click.option("--max-cost-usd", type=Cost(), default=0.0, metavar="X", help="cap in USD"),
         click.option("--max-tokens", type=click.IntRange(min=0), default=0, metavar="N", help="cap in tokens"),
         click.option("--max-duration", type=Duration(), default=0.0, help="cap of active time"),
         click.option("--max-iterations", type=click.IntRange(min=0), default=0, metavar="N", help="cap of executions"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from dispatcher.cli.run_text import detail_text
 from dispatcher.refusals import Refused
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from engine.documents import RunView
     from engine.store.store import Store
 
@@ -81,13 +84,11 @@ def _events(store: Store, view: RunView, full: bool) -> str:
 
 
 def _trace(store: Store, view: RunView, full: bool) -> str:
-    return "\n".join(_line(each, full) for each in event_documents(store, view.record.id) if each["type"] in _TRACE)
+    return "\n".join(_line(each, full) for each in _trace_documents(store, view.record.id))
 
 
 def _tools(store: Store, view: RunView, full: bool) -> str:
-    return "\n".join(
-        _line(each, full) for each in event_documents(store, view.record.id) if str(each["type"]).startswith("tool_")
-    )
+    return "\n".join(_line(each, full) for each in _tool_documents(store, view.record.id))
 
 
 def _artifacts(store: Store, view: RunView, full: bool) -> str:
@@ -103,12 +104,33 @@ def _interactions(store: Store, view: RunView, full: bool) -> str:
 
 
 def _log(store: Store, view: RunView, full: bool) -> str:
-    path = Path(store.root) / "runs" / view.record.id / "run.log"
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
+    lines = _log_lines(store, view.record.id)
     return "\n".join(lines if full else lines[-_LOG_LINES:])
+
+
+def _log_lines(store: Store, run_id: str) -> list[str]:
+    path = Path(store.root) / "runs" / run_id / "run.log"
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def section_documents(store: Store, run_id: str, section: str | None) -> dict[str, object]:
+    """What a section adds to the run document, whole; every section for ``all``, nothing for the summary."""
+    return {key: read(store, run_id) for name, (key, read) in DOCUMENTS.items() if section in (name, "all")}
+
+
+def _trace_documents(store: Store, run_id: str) -> list[dict[str, object]]:
+    return [each for each in event_documents(store, run_id) if each["type"] in _TRACE]
+
+
+def _tool_documents(store: Store, run_id: str) -> list[dict[str, object]]:
+    return [each for each in event_documents(store, run_id) if str(each["type"]).startswith("tool_")]
+
+
+def _records(rows: Iterable[DataclassInstance]) -> list[dict[str, object]]:
+    return [{each.name: getattr(row, each.name) for each in fields(row)} for row in rows]
 
 
 SECTIONS: Mapping[str, Callable[[Store, RunView, bool], str]] = MappingProxyType(
@@ -123,6 +145,18 @@ SECTIONS: Mapping[str, Callable[[Store, RunView, bool], str]] = MappingProxyType
     }
 )
 """section -> its text."""
+
+DOCUMENTS: Mapping[str, tuple[str, Callable[[Store, str], object]]] = MappingProxyType(
+    {
+        "events": ("events", event_documents),
+        "trace": ("trace", _trace_documents),
+        "tools": ("tools", _tool_documents),
+        "artifacts": ("artifact_versions", lambda store, run_id: _records(store.artifacts.versions(run_id))),
+        "interactions": ("interactions", lambda store, run_id: _records(store.interactions.all(run_id))),
+        "log": ("log", _log_lines),
+    }
+)
+"""section -> the key of the run document that holds it, and its reader."""
 
 
 def _line(event: Mapping[str, object], full: bool) -> str:

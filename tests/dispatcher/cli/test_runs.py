@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -109,6 +110,33 @@ def test_one_run_in_all_its_sections(folder: Path) -> None:
     assert "a" in verb(folder, "inspect", "--run-id", "r1", "--list-nodes").out
 
 
+def test_a_section_is_part_of_the_document_too(folder: Path) -> None:
+    """11.2, interface.md 3: each under its own key, whole."""
+    verb(folder, "run", "asks.bot", "--run-id", "r1")
+    verb(folder, "resume", "--run-id", "r1", "--answer", "ok=yes", "--answer", "colour=red")
+
+    def part(section: str) -> dict[str, Any]:
+        plain = verb(folder, "inspect", "--run-id", "r1", "--json").document
+        shown = verb(folder, "inspect", "--run-id", "r1", "--section", section, "--json").document
+        return {key: value for key, value in shown.items() if key not in plain}
+
+    assert part("summary") == {}
+    assert [each["type"] for each in part("trace")["trace"]] == [
+        "node_started",
+        "node_finished",
+        "edge_selected",
+    ]
+    (asked,) = part("interactions")["interactions"]
+    assert (asked["id"], asked["answers"]) == ("r1_gate", {"ok": True, "colour": "red"})
+    assert set(part("all")) == {"events", "trace", "tools", "artifact_versions", "interactions", "log"}
+
+
+@pytest.mark.parametrize("arguments", [["--node", "a"], ["--section", "log"], ["--run-id", "r1", "--iteration", "0"]])
+def test_a_part_of_nothing_is_bad_usage(folder: Path, arguments: list[str]) -> None:
+    verb(folder, "run", "main.bot", "--run-id", "r1")
+    assert verb(folder, "inspect", *arguments, "--json").document["error"]["code"] == "usage"
+
+
 def test_events_are_lines_from_a_place_on(folder: Path) -> None:
     verb(folder, "run", "main.bot", "--run-id", "r1")
     lines = [json.loads(line) for line in verb(folder, "events", "--run-id", "r1").out.splitlines()]
@@ -164,6 +192,8 @@ def test_launch_values_from_flags_and_a_file(folder: Path) -> None:
         (["--var", "n=1", "--run-id", "../evil"], "evil"),
         (["--var", "n=1", "--workspace", "nowhere"], "nowhere"),
         (["--var", "n=1", "--timeout", "soon"], "soon"),
+        (["--var", "n=1", "--max-cost-usd", "nan"], "nan"),
+        (["--var", "n=1", "--max-cost-usd", "inf"], "inf"),
         ([], "n"),
     ],
 )
