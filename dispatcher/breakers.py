@@ -6,19 +6,23 @@ one holds until its time, then lets one trial through. Rows survive a new start.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from connectors.card import Card, MoverKind
 from dispatcher import log
-from dispatcher.ledger import daemon_rows
-from dispatcher.ledger.records import Breaker
+from dispatcher.ledger import Transaction, daemon_rows
+from dispatcher.ledger.records import CLOSED, Breaker, Key
+from dispatcher.station import Station
 from dispatcher.world import World
 
 _log = log.get(__name__)
 CARD, BOARD = "card", "board"
-CLOSED, OPEN, TRIAL = "closed", "open", "trial"
+OPEN, TRIAL = "open", "trial"
+REPEATS = " repeats"
+"""Ends the name of the card breaker that counts what came in a row; the other counts our moves."""
 CARD_HOLDS = 3600.0
 """Seconds for which an open breaker holds a card."""
 
@@ -45,6 +49,14 @@ def counted(row: Breaker | None, made: Breaker, limit: Limit) -> Breaker:
     return fresh
 
 
+def repeated(row: Breaker | None, made: Breaker, limit: Limit) -> Breaker:
+    """The row after ``made``'s cause came once more: another cause begins anew, an open one has had its trial."""
+    same = row if row is not None and row.cause == made.cause else None
+    if same is not None and same.state == OPEN:
+        same = replace(same, state=TRIAL)
+    return replace(counted(same, made, limit), window_start=made.window_start)
+
+
 def holding(row: Breaker | None, now: datetime, window: float) -> Mapping[str, object] | None:
     """The facts of an open breaker's reason; None when it holds nothing now, or its time for a trial has come."""
     if row is None or row.state == CLOSED or row.until is None or now >= row.until:
@@ -54,10 +66,18 @@ def holding(row: Breaker | None, now: datetime, window: float) -> Mapping[str, o
 
 
 def of_card(world: World, card: Card) -> Mapping[str, object] | None:
-    """Whether the card's breaker holds it; a person's move lets it through."""
-    row = world.snapshot.breakers.get((CARD, f"{card.board}/{card.id}"))
-    by_person = card.column_by is MoverKind.PERSON and card.column in world.columns_of(card.board).eligible
-    return None if by_person else holding(row, world.now, world.station.settings.breakers.card_window)
+    """Whether one of the card's two breakers holds it; a person's move lets it through."""
+    if person_came(world, card):
+        return None
+    window, name = world.station.settings.breakers.card_window, f"{card.board}/{card.id}"
+    rows = (world.snapshot.breakers.get((CARD, each)) for each in (name, name + REPEATS))
+    return next((held for held in (holding(row, world.now, window) for row in rows) if held is not None), None)
+
+
+def person_came(world: World, card: Card) -> bool:
+    """Whether a person put the card where it is, after everything that we moved or started there."""
+    link = world.link((card.board, card.id))
+    return card.column_by is MoverKind.PERSON and (link is None or card.column_sequence > link.column_sequence)
 
 
 def of_board(world: World, board: str) -> Mapping[str, object] | None:
@@ -80,12 +100,40 @@ def count_failure(world: World, board: str, code: str) -> None:
     _count(world, BOARD, board, code or "failed", limit)
 
 
+def repeat(station: Station, connection: Transaction, key: Key, cause: str) -> None:
+    """The same launch failure, claim conflict or outcome of a fresh run once more, with no person in between."""
+    limit = Limit(station.settings.breakers.same_cause, math.inf, CARD_HOLDS)
+    name = f"{key[0]}/{key[1]}{REPEATS}"
+    known = daemon_rows.breaker(connection, CARD, name)
+    row = repeated(known, Breaker(CARD, name, cause, 0, CLOSED, station.clock.now(), None), limit)
+    daemon_rows.put_breaker(connection, row)
+    _tell_opened(known, row)
+
+
+def other_outcome(connection: Transaction, key: Key) -> None:
+    """Something else than a fresh run ended: nothing came in a row any more."""
+    daemon_rows.drop_breaker(connection, CARD, f"{key[0]}/{key[1]}{REPEATS}")
+
+
 def _count(world: World, scope: str, name: str, cause: str, limit: Limit) -> None:
-    known = world.snapshot.breakers.get((scope, name))
-    row = counted(known, Breaker(scope, name, cause, 0, CLOSED, world.now, None), limit)
-    _put(world, row)
+    with world.station.ledger.write() as connection:
+        known = daemon_rows.breaker(connection, scope, name)
+        row = counted(known, Breaker(scope, name, cause, 0, CLOSED, world.now, None), limit)
+        daemon_rows.put_breaker(connection, row)
+    _remember(world, row)
+    _tell_opened(known, row)
+
+
+def _tell_opened(known: Breaker | None, row: Breaker) -> None:
     if row.state == OPEN and (known is None or known.state != OPEN):
-        _log.warning("breaker.opened", scope=scope, name=name, cause=cause, count=row.count)
+        _log.warning("breaker.opened", scope=row.scope, name=row.name, cause=row.cause, count=row.count)
+
+
+def _remember(world: World, row: Breaker) -> None:
+    if row.state == CLOSED:
+        world.snapshot.breakers.pop((row.scope, row.name), None)
+    else:
+        world.snapshot.breakers[row.scope, row.name] = row
 
 
 def started(world: World, card: Card) -> None:
@@ -104,10 +152,15 @@ def succeeded(world: World, card: Card) -> None:
         drop(world, BOARD, card.board)
 
 
-def by_person(world: World, card: Card) -> None:
-    """A person moved the card in: its breaker begins anew."""
-    if card.column_by is MoverKind.PERSON and (CARD, f"{card.board}/{card.id}") in world.snapshot.breakers:
-        drop(world, CARD, f"{card.board}/{card.id}")
+def by_person(world: World, connection: Transaction, card: Card) -> None:
+    """A person moved the card in: its breakers begin anew."""
+    if not person_came(world, card):
+        return
+    name = f"{card.board}/{card.id}"
+    for each in (name, name + REPEATS):
+        daemon_rows.drop_breaker(connection, CARD, each)
+        if world.snapshot.breakers.pop((CARD, each), None) is not None:
+            _log.info("breaker.closed", scope=CARD, name=each)
 
 
 def drop(world: World, scope: str, name: str) -> None:
@@ -122,4 +175,4 @@ def drop(world: World, scope: str, name: str) -> None:
 def _put(world: World, row: Breaker) -> None:
     with world.station.ledger.write() as connection:
         daemon_rows.put_breaker(connection, row)
-    world.snapshot.breakers[(row.scope, row.name)] = row
+    _remember(world, row)

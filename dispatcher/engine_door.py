@@ -6,6 +6,7 @@ each bot once. Nothing here decides; a question that cannot be answered is answe
 
 from __future__ import annotations
 
+import math
 import signal
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -50,9 +51,10 @@ class EngineRuns:
         answers = self._recorded(run_id) if states.requires_answers(record.status) else None
         self._engine.resume(ResumeRequest(run_id, answers=answers, attended=attended, claimed=claimed))
 
-    def promote(self, run_id: str) -> bool:
-        """Promote an orphan under its lock."""
-        return self._engine.promote(run_id, self._grace).kind is PromotionKind.PROMOTED
+    def promote(self, run_id: str, *, from_ahead: bool = False) -> bool:
+        """Promote an orphan under its lock; a claim from ahead of our clock has waited its graces already."""
+        grace = -math.inf if from_ahead else self._grace
+        return self._engine.promote(run_id, grace).kind is PromotionKind.PROMOTED
 
     def interrupt(self, run_id: str, cause: str) -> bool:
         """Stop a run that executes here."""

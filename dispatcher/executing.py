@@ -19,7 +19,7 @@ from dispatcher.ledger.records import ClaimState, Retry
 from dispatcher.routing import Names, Route, rendered
 from dispatcher.station import LaunchOrder, Station
 from dispatcher.workspaces import Workspace
-from engine.errors import EngineError, Refusal
+from engine.errors import AmbiguousUnread, EngineError, Refusal
 from engine.failures import Ladder
 
 _log = log.get(__name__)
@@ -48,6 +48,8 @@ class Plan:
             link = cards.link(connection, self.begun.key)
             if link is not None:
                 cards.change_link(connection, self.begun.key, attempts=max(0, link.attempts - 1))
+            if cause == AmbiguousUnread.code:  # the gesture was heard and refused: the card parks again
+                cards.change_link(connection, self.begun.key, handled_sequence=self.card.column_sequence)
             breakers.repeat(station, connection, self.begun.key, f"start lost: {cause}")
             self._wait(station, connection, cause, station.settings.retry.base)
 

@@ -49,7 +49,9 @@ def gesture(world: World, card: Card, link: Link | None, record: RunRecord | Non
     retry = world.snapshot.retries.get((card.board, card.id))
     since = record.outcome_sequence if record is not None else (retry.sequence if retry else 0)
     if record is None and retry is None and (card.board, card.id) not in world.snapshot.give_ups:
-        return False
+        if not link.attempts or not link.column_sequence:
+            return False
+        since = link.column_sequence  # starts failed before there was a run, then the card was taken out
     return card.column_sequence > max(since, link.handled_sequence)
 
 
@@ -89,6 +91,12 @@ def _present(world: World, card: Card, link: Link, record: RunRecord) -> RunFact
         texts=_texts(world, (card.board, card.id), record, alive.texts if alive else {}),
     )
     return _with_place(world, card, link, record, told) if _asks_for(told) is Action.RESUME else told
+
+
+def _effects_settled(world: World, record: RunRecord) -> bool:
+    """Whether the calls that stopped the run are settled (engine.md 4.3); asked only where the code wants it."""
+    wants = row_of(record.failure_code).unattended is Allowance.IF_SETTLED
+    return wants and doubts.settled(world.station.store, record.id)
 
 
 def _with_place(world: World, card: Card, link: Link, record: RunRecord, told: RunFacts) -> RunFacts:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connectors.card import Card
-from dispatcher import log
+from dispatcher import breakers, log
 from dispatcher.documents import instant
 from dispatcher.ladder import counted, due_at, next_wait
 from dispatcher.ledger import Transaction, cards, outcomes
@@ -87,6 +87,7 @@ def write(world: World, case: Case) -> Settlement:
     )
     with world.station.ledger.write() as connection:
         outcomes.open_settlement(connection, settlement)
+        _in_a_row(world, connection, case)
         retry = _rows(world, connection, case, follows)
         fresh = cards.link(connection, case.link.key)
     if retry is not None:
@@ -95,6 +96,16 @@ def write(world: World, case: Case) -> Settlement:
         world.links[case.link.key] = fresh
     world.wrote = True
     return settlement
+
+
+def _in_a_row(world: World, connection: Transaction, case: Case) -> None:
+    """Count a fresh run's outcome for the card's breaker; the outcome of a resume ends the row of equal ones."""
+    record = case.record
+    if record.epoch == 1:
+        cause = f"a fresh run ended {record.status} {record.failure_code}".rstrip()
+        breakers.repeat(world.station, connection, case.link.key, cause)
+    else:
+        breakers.other_outcome(connection, case.link.key)
 
 
 def follows_of(world: World, case: Case) -> Follows:

@@ -33,6 +33,11 @@ class Notifier:
         """How often systemd wants a ping at the least; 0 when it does not watch."""
         return self._watchdog if self._address else 0.0
 
+    @property
+    def heard(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self._address)
+
     def ready(self, status: str) -> None:
         """``READY=1``: a first complete tick ended, or a reload did."""
         self._send(f"READY=1\n{_status(status)}", before_stop=True)

@@ -182,8 +182,14 @@ def watch(world: World) -> None:
 
 def _watch_one(world: World, key: Key, run_id: str) -> None:
     link = world.link(key)
-    if link is not None and world.station.engine.silent_for(run_id) >= world.station.settings.runs.stall_timeout:
+    silent, limit = world.station.engine.silent_for(run_id), world.station.settings.runs.stall_timeout
+    if link is not None and silent >= limit and _running_for(world, silent) >= limit:
         interrupt(world, key, link, INTERRUPT_STALL)
+
+
+def _running_for(world: World, seconds: float) -> float:
+    """Of the last ``seconds`` those in which this process ran at all."""
+    return seconds - world.station.memory.pulse.missed(world.station.clock.monotonic() - seconds)
 
 
 def _overdue(world: World, key: Key, run_id: str) -> None:
@@ -194,5 +200,5 @@ def _overdue(world: World, key: Key, run_id: str) -> None:
         return
     cause, since = told
     world.waiting_to_settle[key] = {"cause": cause, "run": run_id}
-    if world.station.clock.monotonic() - since > grace and slots.mark_overdue(key):
+    if _running_for(world, world.station.clock.monotonic() - since) > grace and slots.mark_overdue(key):
         _log.error("run.stop_overdue", board=key[0], card_id=key[1], run_id=run_id, cause=cause)

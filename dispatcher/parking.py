@@ -111,7 +111,6 @@ def _park(world: World, card: Card, told: RunFacts, record: RunRecord, decision:
     world.note(key, link.number, decision)
     if world.dry:
         return
-    breakers.by_person(world, card)
     made = following.park_of(world, following.case_of(world, card, record, decision))
     _write(world, card, made, handled=card.column_sequence if told.gesture else 0)
     to = world.station.settings.columns.awaiting_input
@@ -125,6 +124,7 @@ def _park(world: World, card: Card, told: RunFacts, record: RunRecord, decision:
 def _write(world: World, card: Card, made: Park, handled: int) -> None:
     key: Key = (card.board, card.id)
     with world.station.ledger.write() as connection:
+        breakers.by_person(world, connection, card)
         outcomes.park(connection, made)
         outcomes.unschedule(connection, key)
         if handled:

@@ -6,6 +6,7 @@ board that says by its revision that nothing changed is not read again.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -22,6 +23,8 @@ from engine.errors import StoreError
 
 T = TypeVar("T")
 _log = log.get(__name__)
+LEAST_SPACE = 4 * 1024 * 1024
+"""Bytes that must be free where the store lies; below, nothing new is begun."""
 STEP = 5.0
 """Seconds by which the two clocks may differ in one tick."""
 WAITING_DEPS = "waiting_deps"
@@ -56,6 +59,7 @@ def begin(world: World) -> None:
 def _notice_steps(world: World) -> None:
     """Tell when the wall clock and the monotonic one went different ways since the last tick."""
     memory, monotonic = world.station.memory, world.station.clock.monotonic()
+    memory.pulse.look(monotonic)
     before, memory.clocks = memory.clocks, (world.now, monotonic)
     if before is None:
         return
@@ -76,9 +80,12 @@ def _columns(world: World, board: Board) -> BoardRead:
 
 
 def _store_error(world: World) -> str:
-    """Whether a write transaction can begin; nothing is written."""
+    """Whether a write transaction can begin and there is space; nothing is written."""
     if world.dry:
         return ""
+    free = shutil.disk_usage(world.station.store.root).free
+    if free < LEAST_SPACE:
+        return f"only {free // 1024} KiB are free in {world.station.store.root}"
     try:
         with world.station.ledger.write():
             return ""

@@ -163,7 +163,8 @@ def _promote(world: World, record: RunRecord) -> None:
     world.note(key, link.number if link else 0, decision)
     if world.dry:
         return
-    if world.station.engine.promote(record.id):
+    from_ahead = (record.claimed_at or record.created_at) > world.now
+    if world.station.engine.promote(record.id, from_ahead=from_ahead):
         _log.warning("run.promoted", run_id=record.id)
     with world.station.ledger.write() as connection:
         outcomes.forget_sighting(connection, record.id)

@@ -50,15 +50,16 @@ def start(world: World, wanted: Wanted) -> Decision:
     """S0 to S6 and the hand-over to a slot; the decision as it turned out: the start, or the hold."""
     crash, station = world.station.crash, world.station
     crash.passed("S0")
-    breakers.by_person(world, wanted.card)
     begun = _planned(world, wanted)
     with station.ledger.write() as connection:
+        breakers.by_person(world, connection, wanted.card)
         cards.open_intent(connection, begun, station.owner, world.now)
     crash.passed("S1")
     with station.ledger.write() as connection:
         epoch = cards.take(connection, begun.key, begun.number, station.owner, world.now)
         if not epoch:
             cards.close_intent(connection, begun.key)
+            breakers.repeat(station, connection, begun.key, Reason.CLAIMED_ELSEWHERE.value)
     if not epoch:
         return _hold(wanted.decision, Reason.CLAIMED_ELSEWHERE, {"owner": "another start", "until": "its end"})
     world.tell(begun.key, BoardEventType.CARD_CLAIMED, {"epoch": epoch, "run_id": begun.run_id})

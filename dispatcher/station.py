@@ -65,8 +65,11 @@ class EngineDoor(Protocol):
 
     def launch(self, order: LaunchOrder, claimed: Callable[[], None]) -> None: ...  # noqa: D102
     def resume(self, run_id: str, attended: bool, claimed: Callable[[], None]) -> None: ...  # noqa: D102
-    def promote(self, run_id: str) -> bool:
-        """Promote an orphan under its lock (dispatcher.md 10); False when there was nothing to do."""
+    def promote(self, run_id: str, *, from_ahead: bool = False) -> bool:
+        """Promote an orphan under its lock (dispatcher.md 10); False when there was nothing to do.
+
+        ``from_ahead`` says that its claim is dated after now, and was young for as long as that may last.
+        """
         ...
 
     def interrupt(self, run_id: str, cause: str) -> bool:

@@ -8,7 +8,8 @@ nothing. A fault of one card is caught here, written with the card's id, and the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from dispatcher import facts, log
@@ -104,9 +105,17 @@ def run(station: Station, mode: Mode) -> TickReport:
         except StoreError as failure:
             error = f"{name}: {failure.message}"
             _log.error("dispatcher.tick_failed", phase=name, error=failure.message)
+            _say_degraded(world, failure)
             break
         phases[name] = station.clock.monotonic() - since
     return _report(world, begun, phases, error)
+
+
+def _say_degraded(world: World, failure: StoreError) -> None:
+    """The state document of a tick that its store ended: what is known, and that the store takes no writes."""
+    world.daemon = replace(world.daemon, store_error=failure.message)
+    with suppress(StoreError):
+        publish(world)
 
 
 def _report(world: World, begun: float, phases: Mapping[str, float], error: str) -> TickReport:

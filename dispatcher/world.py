@@ -18,6 +18,7 @@ from dispatcher.candidate import DaemonFacts
 from dispatcher.ledger.records import Key, Link, Park, Snapshot
 from dispatcher.policy import Decision, Found, Life
 from dispatcher.station import Station
+from engine.errors import StoreError
 from engine.run import RunRecord
 
 
@@ -124,7 +125,11 @@ class World:
         missing = {run_id for run_id in run_ids if run_id and run_id not in self.found}
         if not missing:
             return
-        listing = self.station.store.runs.get_many(missing)
+        try:
+            listing = self.station.store.runs.get_many(missing)
+        except StoreError as error:
+            self.found.update({run_id: (Found.UNREADABLE, error.message) for run_id in missing})
+            return
         for record in listing.records:
             self.know(record)
         for broken in listing.unreadable:

@@ -51,7 +51,11 @@ def _dispatch(session: Session, inbox: Inbox, options: dict[str, object]) -> int
     daemon = _daemon(session, inbox)
     if options["dry_run"]:
         return _dry(session, daemon)
-    daemon.open()
+    from dispatcher.daemon import loops
+
+    if not bounded and not loops.await_folder(daemon):
+        return 0
+    loops.open_store(daemon)
     port = settings.server.port if options["port"] is None else int(str(options["port"]))
     server = None if options["no_server"] or (bounded and options["port"] is None) else _server(session, daemon, port)
     try:

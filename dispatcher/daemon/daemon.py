@@ -80,12 +80,20 @@ class Daemon:
         assert self._station is not None
         return self._station
 
+    def missing_folder(self) -> str:
+        """The folder that the store's own lies in, when it is not there: it is never made (dispatcher.md 31)."""
+        parent = self.wiring.store_dir.parent
+        return "" if parent.is_dir() else str(parent)
+
+    def beat(self) -> None:
+        """The process runs: called several times a second by who waits for messages."""
+        self._memory.pulse.beat(self.clock.monotonic())
+
     def open(self) -> None:
         """Take the instance locks, then open and migrate the store. Raises ``Refused``, ``StoreError``."""
-        parent = self.wiring.store_dir.parent
-        if not parent.is_dir():
+        if missing := self.missing_folder():
             hint = "Make it, or mount it, and start again."
-            raise Refused("store_unreachable", f"The folder {parent} of the store is not there", hint)
+            raise Refused("store_unreachable", f"The folder {missing} of the store is not there", hint)
         self._locks.acquire()
         threading.excepthook = _thread_failed
         self._station = build(self.wiring, self.generations.settings, self._kept)
@@ -191,6 +199,10 @@ class Daemon:
             _code(each) == "store_degraded" for each in _list(self.report.state, "degraded")
         ):
             reasons.append("the store takes no writes")
+        slots = self.slots.executing()
+        most = self.generations.settings.concurrency.max
+        if len(slots) >= most and all(self.slots.overdue(work.key) for work in slots):
+            reasons.append("every slot is used by a run that was told to stop and did not")
         return reasons
 
     def refresh(self, source: str) -> None:

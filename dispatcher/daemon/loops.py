@@ -6,6 +6,7 @@ in the thread of the scheduler (dispatcher.md 4, 24, 30, 32).
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -89,6 +90,43 @@ def _pause(daemon: Daemon, begun: float, end: float | None) -> Message | None:
     return message
 
 
+def await_folder(daemon: Daemon) -> bool:
+    """Look for the folder that the store lies in until it is there; False when a stop was asked for first."""
+    told = ""
+    while missing := daemon.missing_folder():
+        text = f"waiting for {missing}, the folder of the store, to be made or mounted"
+        if missing != told:
+            _log.warning("store.degraded", error=text)
+            told = missing
+        daemon.notifier.status(text)
+        daemon.notifier.extend(2 * EXTEND_EVERY)
+        if daemon.inbox.get(min(daemon.generations.settings.tick.interval, EXTEND_EVERY)) is Message.STOP:
+            daemon.stopping()
+            return False
+    return True
+
+
+def open_store(daemon: Daemon) -> None:
+    """Open the daemon; while that takes time (a migration by somebody else), systemd is told. Raises as ``open``."""
+    opened = threading.Event()
+
+    def tell() -> None:
+        while not opened.is_set():
+            daemon.notifier.status("waiting for the store to open")
+            daemon.notifier.extend(2 * EXTEND_EVERY)
+            opened.wait(EXTEND_EVERY)
+
+    teller = threading.Thread(target=tell, name="start-up", daemon=True)
+    if daemon.notifier.heard:
+        teller.start()
+    try:
+        daemon.open()
+    finally:
+        opened.set()
+        if daemon.notifier.heard:
+            teller.join()
+
+
 def forever(daemon: Daemon) -> int:
     """Tick until a signal says stop; the exit code."""
     from dispatcher.daemon.clockwork import Clockwork
@@ -125,6 +163,7 @@ def _attend(daemon: Daemon) -> None:
     ready, pinged = False, daemon.clock.monotonic()
     while True:
         message = daemon.inbox.get(LOOK)
+        daemon.beat()
         if message is Message.STOP:
             return
         if message is Message.RELOAD:

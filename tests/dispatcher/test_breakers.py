@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from connectors.card import Mover, MoverKind
-from dispatcher.breakers import CLOSED, OPEN, TRIAL, Limit, counted, holding
-from dispatcher.ledger.records import Breaker
+from dispatcher.breakers import OPEN, TRIAL, Limit, counted, holding
+from dispatcher.ledger.records import CLOSED, Breaker
 from tests.kit.clock import FakeClock
 from tests.kit.yard import ASKS, FAILS_FOR_GOOD, Yard, tool
 
