@@ -60,6 +60,10 @@ class EngineRuns:
         """Stop a run that executes here."""
         return self._engine.interrupt(run_id, cause)
 
+    def probe_effect(self, effect_id: str) -> object:
+        """Ask the forge about a call in doubt."""
+        return self._engine.probe_effect(effect_id)
+
     def executing(self) -> Collection[str]:
         """Runs that execute in this process."""
         return self._engine.executing()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from connectors.card import Card, MoverKind
-from dispatcher import breakers
+from dispatcher import breakers, doubts
 from dispatcher.candidate import Blocker, BoardFacts, Candidate, Full, Pending, Problem, RetryWait
 from dispatcher.ledger.records import Key, Link
 from dispatcher.policy import Action, Found, Life, RunFacts, facets_of, row_for
@@ -87,7 +87,7 @@ def _present(world: World, card: Card, link: Link, record: RunRecord) -> RunFact
         attempts=link.attempts,
         max_attempts=world.station.settings.retry.max_attempts,
         cap_raised=_cap_raised(world, card, record),
-        effects_settled=False,
+        effects_settled=_effects_settled(world, record),
         texts=_texts(world, (card.board, card.id), record, alive.texts if alive else {}),
     )
     return _with_place(world, card, link, record, told) if _asks_for(told) is Action.RESUME else told

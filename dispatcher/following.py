@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connectors.card import Card
-from dispatcher import breakers, log
+from dispatcher import breakers, doubts, log
 from dispatcher.documents import instant
 from dispatcher.ladder import counted, due_at, next_wait
 from dispatcher.ledger import Transaction, cards, outcomes
@@ -224,6 +224,8 @@ def park_texts(world: World, record: RunRecord, reason: Reason) -> Mapping[str, 
         return {"question": engine.question(record.id)}
     if reason is Reason.WAITING_FOR_PERSON:
         return {"why": engine.pause_reason(record.id)}
+    if reason is Reason.PARKED_AMBIGUOUS:
+        return doubts.texts(world.station.store, record.id)
     if reason is Reason.PARKED_NEEDS_CAP:
         return engine.budget_stop(record.id)
     return {}

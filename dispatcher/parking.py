@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from connectors.card import BoardEventType, Card
-from dispatcher import breakers, facts, following, log, moving
+from dispatcher import breakers, doubts, facts, following, log, moving
 from dispatcher.commenting import say
 from dispatcher.ledger import cards, outcomes
 from dispatcher.ledger.records import ClaimState, Follows, GiveUp, Key, Link, Park
@@ -50,6 +50,8 @@ def unpark(world: World) -> None:
 def _one(world: World, card: Card, link: Link) -> None:
     key = (card.board, card.id)
     park = world.snapshot.parks.get(key)
+    if park is not None and park.reason == Reason.PARKED_AMBIGUOUS and not world.dry:
+        doubts.ask(world.station, link.last_run, world.now)
     told = facts.run_facts(world, card)
     record = world.runs.get(link.last_run)
     decision = decide(told, world.now)

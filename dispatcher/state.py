@@ -14,6 +14,7 @@ from dispatcher.candidate import Desired
 from dispatcher.ledger.records import Key, Link
 from dispatcher.reasons import Reason, render
 from dispatcher.world import BoardRead, World
+from engine.run import EffectState
 
 Document = dict[str, object]
 
@@ -58,8 +59,19 @@ def document(world: World) -> Document:
         ],
         "boards": [_board(world, read) for read in world.reads.values()],
         "cost": {"day": daemon.day, "spent_usd": daemon.spent, "limit_usd": daemon.spend_limit, "unpriced": 0},
-        "effects": {"ambiguous": 0, "unsettled": []},
+        "effects": _effects(world),
     }
+
+
+def _effects(world: World) -> Document:
+    """The remote calls whose answer was lost and that nobody has settled."""
+    found = world.station.store.effects.list(states=(EffectState.AMBIGUOUS,))
+    unsettled = [
+        {"id": each.id, "run_id": each.run_id, "node_id": each.node_id, "operation": each.operation}
+        for each in found
+        if each.doubtful and not each.dropped_by
+    ]
+    return {"ambiguous": len(unsettled), "unsettled": unsettled}
 
 
 def _degraded(world: World) -> list[Document]:

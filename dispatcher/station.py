@@ -76,6 +76,10 @@ class EngineDoor(Protocol):
         """Write the cause and signal the stop of a run that executes here; False when it was told already."""
         ...
 
+    def probe_effect(self, effect_id: str) -> object:
+        """Ask the forge about a call in doubt, and settle it when it is found. Raises EffectSettled."""
+        ...
+
     def executing(self) -> Collection[str]:
         """Runs that execute in this process."""
         ...

@@ -68,6 +68,8 @@ class Sending:
         self._settle(Settling(verdict.state, verdict.by, note, stopped=stopped, repeatable=verdict.repeatable))
         if not isinstance(error, Exception):
             return False
+        if stopped:
+            failed = replace(failed, message=f"{failed.message} (pointsman effects show {self.effect_id})")
         self.outcome = (self._found() if ambiguous else None) or failed
         return True
 
@@ -95,6 +97,8 @@ def perform(line: Line, step: Step, call: OperationCall) -> Outcome:
     operation = (attempt.settings.around.catalogue or {})[call.operation]
     timeout, within = own_timeout(step.node, attempt.environment), limit_of(line, step.node).seconds
     call = replace(call, timeout=timeout, within=within)
+    if attempt.stop.is_set():
+        return Failed(FailureCode.INTERRUPTED, f"the run was stopped before {call.operation} was called")
     if operation.effect == READ:
         return _send(remote, call, Sending(line, READ, None))
     answer = _before(line, step, call)

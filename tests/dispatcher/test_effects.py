@@ -61,7 +61,7 @@ def parked(yard: ForgeYard) -> str:
 
 
 def test_a_call_in_doubt_parks_the_card_and_names_the_call(yard: ForgeYard) -> None:
-    """R083 for the dispatcher."""
+    """D020, R083."""
     card = parked(yard)
     idle = yard.view(card).idle
     assert idle is not None
@@ -70,6 +70,8 @@ def test_a_call_in_doubt_parks_the_card_and_names_the_call(yard: ForgeYard) -> N
     yard.settled(5)
     assert len(yard.forge.received) == 1
     assert len(yard.events(card, "run_retry_skipped")) == 1
+    told = {"id": row.id, "run_id": yard.run(card).id, "node_id": "post", "operation": "github.issue.comment"}
+    assert yard.tick().state["effects"] == {"ambiguous": 1, "unsettled": [told]}
 
 
 def test_settled_as_done_the_next_tick_resumes_without_a_call(yard: ForgeYard) -> None:
@@ -86,7 +88,7 @@ def test_settled_as_done_the_next_tick_resumes_without_a_call(yard: ForgeYard) -
 
 
 def test_settled_as_not_made_it_is_sent_once_more(yard: ForgeYard) -> None:
-    """R471."""
+    """R471, D022."""
     card = parked(yard)
     yard.effects("settle", yard.rows()[0].id, "--not-done")
     yard.settled()
@@ -96,7 +98,7 @@ def test_settled_as_not_made_it_is_sent_once_more(yard: ForgeYard) -> None:
 
 
 def test_an_abandoned_call_stays_parked_until_a_person_moves_the_card(yard: ForgeYard) -> None:
-    """R471."""
+    """R471, D022."""
     card = parked(yard)
     yard.effects("settle", yard.rows()[0].id, "--abandon")
     yard.settled(3)
@@ -108,7 +110,7 @@ def test_an_abandoned_call_stays_parked_until_a_person_moves_the_card(yard: Forg
 
 
 def test_moving_the_card_in_is_the_decision_to_send_again(yard: ForgeYard) -> None:
-    """R20, attended."""
+    """D021."""
     card = parked(yard)
     yard.move(card, "ready")
     yard.settled()
@@ -130,7 +132,7 @@ def test_a_gesture_parks_again_while_the_forge_cannot_be_asked(yard: ForgeYard) 
 
 
 def test_while_parked_the_forge_is_asked_after_one_five_and_thirty_minutes(yard: ForgeYard) -> None:
-    """Also by a daemon that starts anew, and not by a dry tick."""
+    """D020; also by a daemon that starts anew, and not by a dry tick."""
     parked(yard)
     asked = [yard.forge.probes]
     for seconds in (59, 2, 200, 40, 1000, 600, 9000):
@@ -144,6 +146,7 @@ def test_while_parked_the_forge_is_asked_after_one_five_and_thirty_minutes(yard:
 
 
 def test_a_call_that_is_found_while_parked_is_not_sent_again(yard: ForgeYard, clock: FakeClock) -> None:
+    """D019."""
     card = parked(yard)
     yard.forge.late(yard.rows()[0])
     clock.advance(61)

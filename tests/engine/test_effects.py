@@ -100,6 +100,7 @@ def test_a_lost_answer_stops_the_run_and_is_not_repeated_in_place(rig: Rig, forg
     row = lose(rig, forge)
     record = rig.store.runs.get("r1")
     assert (record.status, row.state, row.stopped_run) == (FR, "ambiguous", True)
+    assert f"pointsman effects show {row.id}" in record.error
     assert len(forge.received) == 1
     assert "node_recovery" not in rig.kinds()
     record = rig.engine.auto_resume(record, AutoResume(3))
@@ -372,6 +373,18 @@ workflow w:
     assert states(rig) == ["done"] * 3
     assert len({(each.branch_path, each.fingerprint) for each in rows(rig)}) == 3
     assert len({each.fingerprint for each in rows(rig)}) == 1
+
+
+def test_a_run_that_was_stopped_calls_nobody(rig: Rig, forge: FakeForge) -> None:
+    """D134: nothing is sent once the cause is written, the repeat of an unsent call included."""
+
+    def interrupted() -> None:
+        rig.engine.interrupt("r1", "external_move")
+        raise NotSent("no route")
+
+    forge.script = [interrupted]
+    assert rig.run(comments()).failure_code == FailureCode.INTERRUPTED
+    assert states(rig) == ["not_sent"]
 
 
 def test_without_a_runner_a_launch_is_refused(engine: Rig, rig: Rig) -> None:

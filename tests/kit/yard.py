@@ -23,8 +23,9 @@ from dispatcher.ledger.records import CardView, Key, Snapshot
 from dispatcher.tick import TickReport
 from dispatcher.wiring import Wiring
 from engine.api import ResumeRequest
+from engine.dsl.catalogue import Operation
 from engine.events import Event
-from engine.ports import Clock
+from engine.ports import Clock, Remote
 from engine.run import RunRecord
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -100,6 +101,10 @@ workflow work:
 class Yard:
     """One daemon over one folder. ``again`` is what a new start of the daemon finds."""
 
+    remote: Remote | None = None
+    """What runs connector operations."""
+    catalogue: Mapping[str, Operation] | None = None
+
     def __init__(self, folder: Path, clock: Clock, config: str = CONFIG, bot: str = "", **environment: str) -> None:
         self.folder, self.clock = folder, clock
         (folder / "bots").mkdir(exist_ok=True)
@@ -114,6 +119,7 @@ class Yard:
         store = self.folder / "store"
         self.wiring = Wiring(settings, store_dir=store, store_url=f"sqlite:///{store / 'pointsman.db'}")
         self.wiring.clock = self.clock
+        self.wiring.remote, self.wiring.catalogue = self.remote, self.catalogue
         self.daemon = Daemon(self.wiring, self.environment, Inbox())
         self.daemon.open()
 
