@@ -15,7 +15,7 @@ from engine.runtime.admission import Admitted, admit
 from engine.runtime.auto_resume import AutoResume, auto_resume
 from engine.runtime.host import Host
 from engine.runtime.launch import Prepared, launch, prepare_launch
-from engine.runtime.probing import in_doubt, probe, settle_by_hand
+from engine.runtime.probing import in_doubt, may_send_again, probe, settle_by_hand
 from engine.runtime.promote import Promotion, PromotionKind, promote
 from engine.runtime.pruning import prune_pool
 from engine.runtime.requests import LaunchRequest, ResumeRequest, RewindRequest
@@ -64,8 +64,10 @@ class Engine:
         return launch(self._host, request)
 
     def admit_resume(self, request: ResumeRequest) -> Admitted:
-        """Every refusal of engine.md 7.3 without executing anything."""
-        return admit(self._host, request)
+        """Every refusal of engine.md 7.3 and 5.5 without executing anything; a forge in doubt is asked."""
+        admitted = admit(self._host, request)
+        may_send_again(self._host, request, admitted.record)
+        return admitted
 
     def resume(self, request: ResumeRequest) -> RunRecord:
         """Execute the next attempt of a run until it stops. Raises every refusal of engine.md 7.3, StoreError."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from connectors.errors import AmbiguousEffect, NotSent, RateLimited
-from engine.api import AutoResume, RewindRequest
+from engine.api import AutoResume, ResumeRequest, RewindRequest
 from engine.errors import AmbiguousUnread, EffectSettled, SourceInvalid, StoreFull
 from engine.failures import FailureCode
 from engine.run import EffectRecord, EffectState, SettledBy
@@ -228,6 +228,8 @@ def test_a_forge_that_cannot_be_asked_refuses_the_resume(rig: Rig, forge: FakeFo
     with pytest.raises(AmbiguousUnread, match="503 from the forge") as refusal:
         rig.resume()
     assert row.id in refusal.value.message
+    with pytest.raises(AmbiguousUnread):
+        rig.engine.admit_resume(ResumeRequest("r1"))
     assert rig.store.runs.get("r1").status == FR
     assert rig.store.runs.get("r1").epoch == 1
     assert rig.resume(force=True).status == RunStatus.FINISHED

@@ -13,10 +13,10 @@ from dispatcher.cli.shell import run
 from engine.run import EffectRecord
 from engine.states import RunStatus
 from engine.store.store import Store
-from tests.kit.cli import pointsman
+from tests.kit.cli import Answer, pointsman
 from tests.kit.clock import FakeClock
-from tests.kit.engine import Rig
-from tests.kit.forge import AROUND, FakeForge, comments
+from tests.kit.engine import PATH, Rig
+from tests.kit.forge import AROUND, CATALOGUE, FakeForge, comments
 
 
 @pytest.fixture
@@ -105,16 +105,38 @@ def test_without_a_store_nothing_is_made(tmp_path: Path) -> None:
     assert not (tmp_path / ".pointsman").exists()
 
 
+def with_forge(folder: Path, forge: FakeForge, *words: str) -> Answer:
+    """The verb in a build that has a connector."""
+    out, err = io.StringIO(), io.StringIO()
+    session = Session({"PATH": PATH, "TOKEN": "t"}, Output(out, err), folder)
+    wiring = session.wiring()
+    wiring.remote, wiring.catalogue = forge.remote, CATALOGUE
+    code = run(words, session)
+    return Answer(code, out.getvalue(), err.getvalue())
+
+
 def test_a_probe_asks_at_once(rig: Rig, forge: FakeForge, tmp_path: Path) -> None:
     row = doubtful(rig)
-
-    def probe() -> str:
-        out = io.StringIO()
-        session = Session({}, Output(out, io.StringIO()), tmp_path)
-        session.wiring().remote = forge.remote
-        assert run(("effects", "probe", row.id), session) == 0
-        return out.getvalue()
-
-    assert "asked, not found" in probe()
+    assert "asked, not found" in with_forge(tmp_path, forge, "effects", "probe", row.id).out
     forge.late(row)
-    assert f"Effect {row.id}: done (by probe)" in probe()
+    assert f"Effect {row.id}: done (by probe)" in with_forge(tmp_path, forge, "effects", "probe", row.id).out
+
+
+def test_a_resume_names_the_call_on_stderr_before_it_sends_it_again(store: Store, tmp_path: Path) -> None:
+    """R084, on the command line; a forge that cannot be asked is exit 5, ``--force`` sends nevertheless."""
+    forge = FakeForge(tmp_path / "forge", "vanished")
+    (tmp_path / "pointsman.yaml").write_text(
+        'boards: [{name: native, kind: native}]\nconnections: {web: {kind: github, repo: "octo/web", token: $TOKEN}}\n'
+    )
+    (tmp_path / "main.bot").write_text(comments().replace("fake.", "github."))
+    stopped = with_forge(tmp_path, forge, "run", "main.bot", "--run-id", "r1")
+    assert stopped.code == 3
+    (row,) = store.effects.list("r1")
+    assert f"pointsman effects show {row.id}" in stopped.out
+    forge.readable = False
+    refused = with_forge(tmp_path, forge, "resume", "--run-id", "r1", "--json")
+    assert (refused.code, refused.document["error"]["code"]) == (5, "ambiguous_unread")
+    assert len(forge.received) == 1
+    resumed = with_forge(tmp_path, forge, "resume", "--run-id", "r1", "--force")
+    assert resumed.code == 0, resumed.err
+    assert f"github.issue.comment of node post ({row.id}) is sent again" in resumed.err
