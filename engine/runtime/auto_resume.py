@@ -78,7 +78,10 @@ def wait_before(record: RunRecord, attempt: int, clock: Clock, ids: IdMaker) -> 
 
 
 def auto_resume(host: Host, record: RunRecord, asked: AutoResume) -> RunRecord:
-    """Resume the run while its code allows and fewer than ``most`` resumes were made; the record as it stands then."""
+    """Resume the run while its code allows and fewer than ``most`` resumes were made; the record as it stands then.
+
+    What somebody else did to the run during a wait ends the loop.
+    """
     budget_resumed = False
     for attempt in range(1, asked.most + 1):
         if not can_machine_resume(record.status):
@@ -94,6 +97,9 @@ def auto_resume(host: Host, record: RunRecord, asked: AutoResume) -> RunRecord:
         )
         if host.clock.wait(asked.stop, delay):
             return record
+        now = host.store.runs.get(record.id)
+        if (now.status, now.epoch, now.outcome_seq) != (record.status, record.epoch, record.outcome_seq):
+            return now
         data = {"attempt": attempt, "max": asked.most, "code": record.failure_code, "reason": "auto"}
         event = NewEvent(EventType.RUN_AUTO_RESUMED, data={**data, "delay_ms": int(delay * 1000)})
         host.store.runs.note(record.id, event)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from engine.api import AutoResume
+from engine.errors import WrongStatus
 from engine.failures import FAILURES, Allowance, FailureCode
 from engine.nodes.base import NodeContext
 from engine.outcome import Completed, Failed
@@ -128,6 +131,47 @@ def test_a_run_that_a_person_stopped_is_not_resumed(engine: Rig, stop: str) -> N
     assert stopped.status in (RunStatus.CANCELLED, RunStatus.PAUSED_OPERATOR)
     assert rigs[0].engine.auto_resume(stopped, AutoResume(5, say=lambda _: None)) == stopped
     assert not {"run_auto_resumed", "run_retry_skipped", "run_resumed"} & set(rigs[0].kinds())
+
+
+class Waiting(FakeClock):
+    """A clock during whose waits something happens."""
+
+    then: Callable[[], object] | None = None
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        """Let it happen, then let the time pass."""
+        if self.then is not None:
+            self.then()
+        return super().wait(event, seconds)
+
+
+def test_a_cancel_during_the_wait_stands(store: Store, tmp_path: Path) -> None:
+    """R099, ground rule 6: no machine undoes a person, whenever the person came."""
+    clock = Waiting()
+    rig = Rig(store, clock, tmp_path, **scripted(Script(Failed(FailureCode.TIMEOUT, "slow"), Completed({"x": 1}))))
+    stopped = rig.run(ONE)
+    clock.then = lambda: rig.engine.cancel("r1", "enough")
+    record = rig.engine.auto_resume(stopped, AutoResume(3, say=lambda _: None))
+    assert (record.status, record.error) == (RunStatus.CANCELLED, "enough")
+    assert not {"run_auto_resumed", "run_resumed"} & set(rig.kinds())
+    with pytest.raises(WrongStatus, match="no machine"):
+        rig.resume(attended=False)
+    assert rig.resume().status == RunStatus.FINISHED
+
+
+def test_a_resume_by_somebody_else_during_the_wait_ends_the_loop(store: Store, tmp_path: Path) -> None:
+    clock = Waiting()
+    rig = Rig(store, clock, tmp_path, **scripted(Script(Failed(FailureCode.TIMEOUT, "slow"), Completed({"x": 1}))))
+    stopped = rig.run(ONE)
+
+    def by_hand() -> None:
+        clock.then = None
+        rig.resume()
+
+    clock.then = by_hand
+    record = rig.engine.auto_resume(stopped, AutoResume(3, say=lambda _: None))
+    assert record.status == RunStatus.FINISHED
+    assert rig.kinds().count("run_resumed") == 1
 
 
 def test_a_skip_is_written_once_per_stop(engine: Rig) -> None:
