@@ -97,7 +97,7 @@ def check_store(patient: Patient) -> Iterator[Finding]:
     elif seen.behind:
         yield _warn("store", f"the store has schema {seen.revision or 'none'}", "The next start migrates it.")
     else:
-        yield _ok("store", f"{patient.store_url} has schema {seen.revision} and is sound")
+        yield _ok("store", f"{patient.wiring.store_name} has schema {seen.revision} and is sound")
     kind = network_file_system(patient.store_dir)
     if kind and not patient.settings.store.allow_network:
         yield _fail(
@@ -151,7 +151,8 @@ def check_columns(patient: Patient) -> Iterator[Finding]:
     from connectors.native.defaults import DEFAULT_COLUMNS
 
     settings = patient.settings
-    seen = health.look(patient.store_url) if patient.store_url.startswith("sqlite") else None
+    known = patient.store_url.startswith(("sqlite", "postgresql"))
+    seen = health.look(patient.store_url) if known else None
     readable = seen is not None and seen.exists and not (seen.fault or seen.newer or seen.behind)
     for board in settings.boards:
         if board.kind != "native":

@@ -46,6 +46,13 @@ class Wiring:
         """The operations of the connectors, None while nobody knows them."""
 
     @cached_property
+    def store_name(self) -> str:
+        """The address of the store as it may be shown and written down: without a password."""
+        from engine.store.drivers import driver_of
+
+        return driver_of(self.store_url).name
+
+    @cached_property
     def database(self) -> Database:
         """The open store."""
         from engine.store.database import Database

@@ -120,7 +120,7 @@ def conditions_of(query: CardQuery, columns: tuple[Column, ...]) -> list[ColumnE
     if query.columns:
         conditions.append(_CARD.column_id.in_({column_named(columns, name).id for name in query.columns}))
     if query.label:
-        conditions.append(func.instr(_CARD.label_keys, encode(same_name(query.label))) > 0)
+        conditions.append(func.replace(_CARD.label_keys, encode(same_name(query.label)), "") != _CARD.label_keys)
     if query.assignee:
         conditions.append(_CARD.assignee == query.assignee)
     if query.only is not None:

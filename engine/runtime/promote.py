@@ -17,6 +17,7 @@ from engine.runtime.probing import probe_orphan
 from engine.states import RunStatus, is_running
 from engine.store.changes import Transition
 from engine.store.locks import RunLock
+from engine.store.owners import is_here, owner_alive
 
 
 class PromotionKind(StrEnum):
@@ -46,13 +47,14 @@ def age_of(moment: datetime | None, now: datetime) -> float | None:
 def promote(host: Host, run_id: str, grace: float) -> Promotion:
     """Promote the run when its lock is free and its claim is older than ``grace`` seconds.
 
-    UNPROVEN where a free lock does not prove that the owner is gone (engine.md 12.1).
+    UNPROVEN where a free lock does not prove that the owner is gone (engine.md 12.1): on a network file system, and
+    for the run of another host in a shared store.
     Raises RunUnknown, RunDeleted.
     """
     record = host.store.runs.get(run_id)
     if not is_running(record.status):
         return Promotion(PromotionKind.NOT_RUNNING, record.status, record.failure_code)
-    if not host.settings.locks_prove:
+    if not host.settings.locks_prove or elsewhere(host, record):
         return Promotion(PromotionKind.UNPROVEN)
     lock = RunLock(host.store.root, run_id, host.owner)
     if not lock.acquire():
@@ -67,6 +69,15 @@ def promote(host: Host, run_id: str, grace: float) -> Promotion:
         return promote_locked(host, record, f"its owner (process {record.owner.pid}) is gone and its lock is free")
     finally:
         lock.release()
+
+
+def elsewhere(host: Host, record: RunRecord) -> bool:
+    """Whether the owner's lock may be one that cannot be seen from here: in a shared store, that of another host, or of
+    another process that lives and may keep its files elsewhere."""
+    if not host.store.database.driver.shared:
+        return False
+    owner = record.owner
+    return not is_here(owner) or (owner.pid != host.owner.pid and owner_alive(owner))
 
 
 def promote_locked(host: Host, record: RunRecord, found: str) -> Promotion:

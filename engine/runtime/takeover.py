@@ -9,7 +9,7 @@ from engine.errors import LockHeld, TooRecent
 from engine.failures import FailureCode
 from engine.run import RunRecord
 from engine.runtime.host import Host
-from engine.runtime.promote import age_of, promote_locked
+from engine.runtime.promote import age_of, elsewhere, promote_locked
 from engine.runtime.runlog import LOGGER
 from engine.states import is_running
 from engine.store.locks import RunLock
@@ -31,12 +31,7 @@ def take_over(host: Host, run_id: str) -> RunRecord | None:
             f"run {run_id} showed a sign of life {age:.0f} s ago",
             f"look with: pointsman inspect --run-id {run_id}; it counts as stale after {limit:g} s",
         )
-    if not host.settings.locks_prove:
-        raise LockHeld(
-            f"nothing proves that process {record.owner.pid}, the owner of run {run_id}, is gone: its lock file lies "
-            "on a network file system",
-            "move the store to a local disk, or set store.allow_network: true and know why",
-        )
+    _check_proof(host, record)
     lock = RunLock(host.store.root, run_id, host.owner)
     if not lock.acquire():
         raise held(run_id, lock)
@@ -53,6 +48,22 @@ def take_over(host: Host, run_id: str) -> RunRecord | None:
     stopped = host.store.runs.get(run_id)
     LOGGER.warning(stopped.error)
     return stopped
+
+
+def _check_proof(host: Host, record: RunRecord) -> None:
+    """Raise LockHeld where a free lock would not prove that the owner is gone."""
+    if not host.settings.locks_prove:
+        raise LockHeld(
+            f"nothing proves that process {record.owner.pid}, the owner of run {record.id}, is gone: its lock file "
+            "lies on a network file system",
+            "move the store to a local disk, or set store.allow_network: true and know why",
+        )
+    if elsewhere(host, record):
+        raise LockHeld(
+            f"run {record.id} belongs to process {record.owner.pid} of host {record.owner.host or 'unknown'}, and "
+            "nothing that can be seen from here proves that it is gone",
+            "take it over on that host, once that process has ended",
+        )
 
 
 def held(run_id: str, lock: RunLock) -> LockHeld:

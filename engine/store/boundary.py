@@ -8,7 +8,6 @@ rows of a refused commit ride with the next one, and that the second refusal in 
 from __future__ import annotations
 
 import logging
-import sqlite3
 import threading
 from dataclasses import replace
 from typing import NoReturn
@@ -18,6 +17,7 @@ from engine.errors import OwnershipLost, StoreBusy, StoreFull
 from engine.ports import Clock
 from engine.store import writes
 from engine.store.changes import Boundary, Stop, Transition, Written
+from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.run_reads import absent_here
 from engine.store.setter import set_status
@@ -81,7 +81,7 @@ class BoundaryWriter:
             writes.put_head(cursor, self._run_id, head, at)
         return after.stop
 
-    def _lost(self, cursor: sqlite3.Cursor) -> NoReturn:
+    def _lost(self, cursor: Cursor) -> NoReturn:
         if writes.owner_epoch(cursor, self._run_id) is None:
             raise absent_here(cursor, self._run_id)
         message = f"run {self._run_id} has another owner by now"

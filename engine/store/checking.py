@@ -51,9 +51,8 @@ def check(url: str, others: Iterable[Table] = (), json_columns: Mapping[str, Ite
 
     ``json_columns`` names, by table, plain text columns that hold JSON. Raises InvalidSetting, StoreUnreachable.
     """
-    with health.looking(url) as connection:
-        revision = health.revision_of(connection)
-        faults = health.faults_of(connection)
+    with health.looking(url) as seen:
+        connection, revision, faults = seen.connection, seen.revision, seen.faults()
         if faults:
             return StoreCheck(revision, faults)
         there = frozenset(inspect(connection).get_table_names())

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from engine.errors import BadInput, Refusal, StoreFull
 from engine.store import sqlite
+from engine.store.drivers import POSTGRES
 
 _TAKEN = "name another file; a backup never replaces one"
 
@@ -21,6 +22,8 @@ def backup(url: str, target: Path) -> int:
 
     Raises Refusal when ``target`` exists, BadInput when it cannot be made, StoreFull, StoreUnreachable, StoreBusy.
     """
+    if url.startswith(POSTGRES):
+        raise BadInput("a PostgreSQL store is not copied into a file", "use pg_dump, it is consistent while all runs")
     path = sqlite.path_of(url)
     if os.path.lexists(target):
         raise Refusal(f"{target} exists", _TAKEN)

@@ -7,20 +7,19 @@ table but its own counter. It does not promise to survive a fork: a child proces
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import Any, Self
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from engine.errors import InvalidSetting, StoreBusy
-from engine.store import schema, sqlite
+from engine.errors import StoreBusy
+from engine.store import schema
+from engine.store.cursors import Cursor
+from engine.store.drivers import Driver, driver_of
 
 _NEXT_SEQUENCE = "UPDATE store_counter SET value = value + 1 WHERE name = 'sequence' RETURNING value"
 
@@ -28,16 +27,14 @@ _NEXT_SEQUENCE = "UPDATE store_counter SET value = value + 1 WHERE name = 'seque
 class Database:
     """A store that is open. Thread-safe; ``close`` it once, or use it as a context manager."""
 
-    def __init__(self, path: Path, synchronous: str, busy_timeout: float) -> None:
-        self.path = path
+    def __init__(self, driver: Driver, busy_timeout: float) -> None:
+        self.driver = driver
         self._busy_timeout = busy_timeout
         self._turn = threading.RLock()
         self._in_write = False
-        self._write_engine = sqlite.writer_engine(path, synchronous, busy_timeout)
-        self._read_engine = sqlite.reader_engine(path, synchronous, busy_timeout)
-        with _translating():
-            self._writer = self._write_engine.connect()
-        self._raw = cast(sqlite3.Connection, self._writer.connection.dbapi_connection)
+        self._write_engine = driver.writer_engine()
+        self._read_engine = driver.reader_engine()
+        self._connect()
 
     @classmethod
     def open(cls, url: str, *, synchronous: str = "FULL", busy_timeout: float = 30.0) -> Database:
@@ -46,17 +43,14 @@ class Database:
         ``busy_timeout`` in seconds bounds every wait for another writer. Raises InvalidSetting, StoreUnreachable,
         StoreBusy, StoreFull and SchemaNewer (engine.md 2.3).
         """
-        if synchronous.upper() not in sqlite.SYNCHRONOUS:
-            known = ", ".join(sqlite.SYNCHRONOUS)
-            raise InvalidSetting(f"store.synchronous is {synchronous!r}", f"use one of {known}")
-        path = sqlite.path_of(url)
-        sqlite.prepare_file(path)
-        database = cls(path, synchronous.upper(), busy_timeout)
+        driver = driver_of(url, synchronous, busy_timeout)
+        driver.prepare()
+        database = cls(driver, busy_timeout)
         try:
-            with _translating():
-                ready = sqlite.uses_wal(database._raw) and schema.is_current(database._raw)
+            with database.exclusive() as raw:
+                ready = driver.ready(raw) and schema.is_current(driver.stored_revision(raw))
             if not ready:
-                schema.bring_up(database, path, busy_timeout)
+                schema.bring_up(database)
         except BaseException:
             database.close()
             raise
@@ -68,40 +62,41 @@ class Database:
 
         A broken constraint stays SQLAlchemy's IntegrityError; every other fault is a StoreError.
         """
-        with self._turn_to_write(), _translating():
+        with self._translating(), self._turn_to_write():
             try:
                 with self._writer.begin():
                     yield self._writer
             finally:
-                self._settle()
+                self.driver.settle(self._raw)
 
     @contextmanager
-    def write_raw(self) -> Iterator[sqlite3.Cursor]:
+    def write_raw(self) -> Iterator[Cursor]:
         """As ``write``, on the driver's own cursor: the hot path of a node boundary. Same promises."""
-        with self._turn_to_write(), _translating():
+        with self._translating(), self._turn_to_write():
             try:
-                cursor = self._raw.cursor()
-                cursor.execute("BEGIN IMMEDIATE")
-                yield cursor
-                cursor.execute("COMMIT")
+                with self.driver.writing(self._raw) as cursor:
+                    yield cursor
             finally:
-                self._settle()
+                self.driver.settle(self._raw)
 
     @contextmanager
-    def exclusive(self) -> Iterator[sqlite3.Connection]:
+    def exclusive(self) -> Iterator[Any]:
         """The driver's connection, alone and outside a transaction: for pragmas."""
-        with self._turn_to_write(), _translating():
-            yield self._raw
+        with self._translating(), self._turn_to_write():
+            try:
+                yield self._raw
+            finally:
+                self.driver.settle(self._raw)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A read transaction: all its statements see one moment; never waits for a writer."""
-        with _translating(), self._read_engine.connect() as connection:
+        with self._translating(), self._read_engine.connect() as connection:
             yield connection
 
-    def cursor_of(self, connection: Connection) -> sqlite3.Cursor:
+    def cursor_of(self, connection: Connection) -> Cursor:
         """The driver's cursor inside the transaction of ``write``."""
-        return cast(sqlite3.Cursor, connection.connection.cursor())
+        return self.driver.cursor(connection.connection.dbapi_connection)
 
     def next_sequence(self, connection: Connection) -> int:
         """The next number of the counter of the whole store, inside an open write (dispatcher.md 1)."""
@@ -110,6 +105,8 @@ class Database:
     def close(self) -> None:
         """Give up all connections."""
         with self._turn:
+            if self.driver.gone(self._raw):
+                self._writer.invalidate()
             self._writer.close()
             self._write_engine.dispose()
             self._read_engine.dispose()
@@ -129,31 +126,39 @@ class Database:
                 raise RuntimeError("a write transaction inside a write transaction")
             self._in_write = True
             try:
+                if self.driver.gone(self._raw):
+                    self._connect_again()
                 yield
             finally:
                 self._in_write = False
         finally:
             self._turn.release()
 
-    def _settle(self) -> None:
-        """A refused commit leaves the driver's transaction open; end it, so that the next write can begin."""
-        if self._raw.in_transaction:
-            self._raw.rollback()
+    def _connect(self) -> None:
+        with self._translating():
+            self._writer = self._write_engine.connect()
+            self._raw: Any = self._writer.connection.dbapi_connection
+
+    def _connect_again(self) -> None:
+        """A server may hang up; the write that was under way failed, the next one has a connection of its own."""
+        self._writer.invalidate()
+        self._writer.close()
+        self._write_engine.dispose()
+        self._connect()
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        try:
+            yield
+        except self.driver.errors as error:
+            ours = self.driver.translated(error)
+            if ours is None:
+                raise
+            raise ours from error
+        except PoolTimeout as error:
+            raise StoreBusy("the store is busy: too many readers at once", "try again in a moment") from error
 
 
-def take_sequence(cursor: sqlite3.Cursor) -> int:
+def take_sequence(cursor: Cursor) -> int:
     """As ``Database.next_sequence``, on the driver's cursor."""
     return int(cursor.execute(_NEXT_SEQUENCE).fetchone()[0])
-
-
-@contextmanager
-def _translating() -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.Error, DBAPIError) as error:
-        ours = sqlite.translated(error)
-        if ours is None:
-            raise
-        raise ours from error
-    except PoolTimeout as error:
-        raise StoreBusy("the store is busy: too many readers at once", "try again in a moment") from error

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Connection
 
 from engine.errors import StoreError
-from engine.store import schema, sqlite
+from engine.store import schema
+from engine.store.drivers import Driver, driver_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,12 @@ class StoreLook:
 
 
 def look(url: str) -> StoreLook:
-    """Look at the store of ``url``; raises InvalidSetting for an address that no build opens."""
-    if not sqlite.path_of(url).exists():
+    """Look at the store of ``url``; raises InvalidSetting for an address that this build cannot open."""
+    if not driver_of(url).exists():
         return StoreLook(exists=False)
     try:
-        with looking(url) as connection:
-            revision = revision_of(connection)
-            faults = faults_of(connection, quick=True)
+        with looking(url) as seen:
+            revision, faults = seen.revision, seen.faults(quick=True)
     except StoreError as error:
         return StoreLook(exists=True, fault=error.message)
     known = schema.revisions()
@@ -50,33 +49,38 @@ def look(url: str) -> StoreLook:
     )
 
 
+class Seen:
+    """An open look at a store."""
+
+    def __init__(self, driver: Driver, connection: Connection) -> None:
+        self._driver = driver
+        self.connection = connection
+
+    @property
+    def revision(self) -> str:
+        """The revision of the store, empty for one without tables."""
+        return self._driver.stored_revision(self.connection.connection.dbapi_connection)
+
+    def faults(self, *, quick: bool = False) -> tuple[str, ...]:
+        """What the database finds wrong with its own files, in its words; nothing when they are whole."""
+        return self._driver.faults(self.connection, quick=quick)
+
+
 @contextmanager
-def looking(url: str) -> Iterator[Connection]:
-    """A connection that cannot write, to a store of any schema. Raises StoreUnreachable, StoreBusy."""
-    engine = sqlite.looking_engine(sqlite.path_of(url))
+def looking(url: str) -> Iterator[Seen]:
+    """A connection that cannot write, to a store of any schema. Raises InvalidSetting, StoreUnreachable, StoreBusy."""
+    driver = driver_of(url)
+    engine = driver.looking_engine()
     try:
         with engine.connect() as connection:
-            yield connection
-    except DBAPIError as error:
-        ours = sqlite.translated(error)
+            yield Seen(driver, connection)
+    except driver.errors as error:
+        ours = driver.translated(error)
         if ours is None:
             raise
         raise ours from error
     finally:
         engine.dispose()
-
-
-def revision_of(connection: Connection) -> str:
-    """The revision of the store, empty for one without tables."""
-    if not inspect(connection).has_table("alembic_version"):
-        return ""
-    return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
-
-
-def faults_of(connection: Connection, *, quick: bool = False) -> tuple[str, ...]:
-    """What the database finds wrong with its own file, in its words; nothing when it is whole."""
-    said = connection.execute(text("PRAGMA quick_check(1)" if quick else "PRAGMA integrity_check")).scalars().all()
-    return () if said == ["ok"] else tuple(map(str, said))
 
 
 def locks_work(folder: Path) -> bool:

@@ -12,59 +12,116 @@ from typing import Any
 from sqlalchemy import BindParameter, ClauseElement, Column, ColumnElement, Table, bindparam, func, insert, select
 from sqlalchemy.dialects.sqlite import insert as upsert_into
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from engine.store.columns import Json, UtcTime, read_instant, read_json
+from engine.store.cursors import Cursor
 
 _DIALECT = SQLiteDialect_pysqlite()
 _DECODERS: Mapping[type, Callable[[object], Any]] = {UtcTime: read_instant, Json: read_json}
 
 
-class Prepared:
-    """One statement with named values; values that stand in the statement itself need not be named."""
+class _Form:
+    """A statement in the words of one database, with what becomes of each value on its way."""
 
     __slots__ = ("_constants", "_takes", "sql")
 
-    def __init__(self, statement: ClauseElement) -> None:
-        compiled = statement.compile(dialect=_DIALECT)
+    def __init__(self, statement: ClauseElement, dialect: Dialect) -> None:
+        compiled = statement.compile(dialect=dialect)
         assert isinstance(compiled, SQLCompiler)
         self.sql = str(compiled)
         self._takes = tuple(
-            (name, compiled.binds[name].type.dialect_impl(_DIALECT).bind_processor(_DIALECT))
+            (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
             for name in compiled.positiontup or ()
         )
-
         self._constants = {name: bound.value for name, bound in compiled.binds.items() if not bound.required}
 
-    def run(self, cursor: sqlite3.Cursor, values: Mapping[str, Any]) -> sqlite3.Cursor:
-        """Execute with these values; every name of the statement must be there."""
-        return cursor.execute(self.sql, self._row(values))
-
-    def run_many(self, cursor: sqlite3.Cursor, rows: list[dict[str, Any]]) -> None:
-        """Execute once per row."""
-        cursor.executemany(self.sql, [self._row(row) for row in rows])
-
-    def _row(self, values: Mapping[str, Any]) -> list[Any]:
+    def row(self, values: Mapping[str, Any]) -> list[Any]:
+        """The values in the statement's order."""
         if self._constants:
             values = {**self._constants, **values}
         return [values[name] if process is None else process(values[name]) for name, process in self._takes]
 
 
+class Prepared:
+    """One statement with named values; values that stand in the statement itself need not be named.
+
+    ``elsewhere`` makes the statement for PostgreSQL where the two need different ones.
+    """
+
+    __slots__ = ("_elsewhere", "_here", "_there")
+
+    def __init__(self, statement: ClauseElement, elsewhere: Callable[[], ClauseElement] | None = None) -> None:
+        self._here = _Form(statement, _DIALECT)
+        self._there: _Form | None = None
+        self._elsewhere = elsewhere or (lambda: statement)
+
+    @property
+    def sql(self) -> str:
+        """The statement as SQLite takes it."""
+        return self._here.sql
+
+    def run(self, cursor: Cursor, values: Mapping[str, Any]) -> Cursor:
+        """Execute with these values; every name of the statement must be there."""
+        form = self._here if isinstance(cursor, sqlite3.Cursor) else self._form()
+        return cursor.execute(form.sql, form.row(values))
+
+    def run_many(self, cursor: Cursor, rows: list[dict[str, Any]]) -> None:
+        """Execute once per row."""
+        form = self._here if isinstance(cursor, sqlite3.Cursor) else self._form()
+        cursor.executemany(form.sql, [form.row(row) for row in rows])
+
+    def _form(self) -> _Form:
+        """The statement as PostgreSQL takes it, compiled when it is first used."""
+        if self._there is None:
+            from engine.store.postgres import DIALECT
+
+            self._there = _Form(self._elsewhere(), DIALECT)
+        return self._there
+
+
 def inserting(table: Table) -> Prepared:
     """An insert of all columns."""
-    return Prepared(insert(table).values({column.name: _bound(column) for column in table.columns}))
+    return Prepared(insert(table).values(_all_of(table)))
+
+
+def inserting_new(table: Table) -> Prepared:
+    """An insert of all columns that changes no row where the key is taken."""
+
+    def there() -> ClauseElement:
+        from engine.store.postgres import insert_into
+
+        return insert_into(table).values(_all_of(table)).on_conflict_do_nothing()
+
+    return Prepared(upsert_into(table).values(_all_of(table)).on_conflict_do_nothing(), there)
 
 
 def upserting(table: Table, largest: str = "") -> Prepared:
     """An insert of all columns that replaces a row of the same key; the column ``largest`` never gets smaller."""
-    statement = upsert_into(table).values({column.name: _bound(column) for column in table.columns})
+
+    def there() -> ClauseElement:
+        from engine.store.postgres import insert_into
+
+        return _replacing(insert_into(table), table, largest, func.greatest)
+
+    return Prepared(_replacing(upsert_into(table), table, largest, func.max), there)
+
+
+def _replacing(begun: Any, table: Table, largest: str, larger: Callable[..., Any]) -> ClauseElement:
+    statement = begun.values(_all_of(table))
     keys = [column.name for column in table.primary_key]
     changed: dict[str, ColumnElement[Any]] = {
         column.name: statement.excluded[column.name] for column in table.columns if column.name not in keys
     }
     if largest:
-        changed[largest] = func.max(table.c[largest], statement.excluded[largest])
-    return Prepared(statement.on_conflict_do_update(index_elements=keys, set_=changed))
+        changed[largest] = larger(table.c[largest], statement.excluded[largest])
+    replacing: ClauseElement = statement.on_conflict_do_update(index_elements=keys, set_=changed)
+    return replacing
+
+
+def _all_of(table: Table) -> dict[str, BindParameter[Any]]:
+    return {column.name: _bound(column) for column in table.columns}
 
 
 def _bound(column: Column[Any]) -> BindParameter[Any]:
@@ -72,16 +129,17 @@ def _bound(column: Column[Any]) -> BindParameter[Any]:
 
 
 class PreparedRead:
-    """A select of whole columns of one table, read on the driver's cursor and decoded as the column types say."""
+    """A select of whole columns of one table inside a write, decoded as their types say; what it reads it locks."""
 
     __slots__ = ("_columns", "_statement")
 
     def __init__(self, columns: Iterable[Column[Any]], *conditions: ColumnElement[bool]) -> None:
         kept = tuple(columns)
-        self._statement = Prepared(select(*kept).where(*conditions))
+        query = select(*kept).where(*conditions)
+        self._statement = Prepared(query, query.with_for_update)
         self._columns = tuple((column.name, _DECODERS.get(type(column.type))) for column in kept)
 
-    def one(self, cursor: sqlite3.Cursor, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    def one(self, cursor: Cursor, values: Mapping[str, Any]) -> dict[str, Any] | None:
         """The first row by column name, None when there is none."""
         found = self._statement.run(cursor, values).fetchone()
         if found is None:

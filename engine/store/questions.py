@@ -6,7 +6,6 @@ fit is checked before they come here.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -17,6 +16,7 @@ from engine.checkpoint import Interaction, PendingQuestion
 from engine.ports import Clock
 from engine.store import writes
 from engine.store.changes import AnswersAccepted
+from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.prepared import Prepared
 from engine.store.rows import Row
@@ -40,7 +40,7 @@ _ANSWER = Prepared(
 
 
 def record_answers(
-    cursor: sqlite3.Cursor, run_id: str, accepted: AnswersAccepted, pending: PendingQuestion | None, at: datetime
+    cursor: Cursor, run_id: str, accepted: AnswersAccepted, pending: PendingQuestion | None, at: datetime
 ) -> None:
     """Write the answers onto their question; a question whose row was lost is made again from the head."""
     key = {"the_run": run_id, "the_node": accepted.node_id, "the_id": accepted.interaction_id}

@@ -6,7 +6,6 @@ Called by ``runs.py``. What is not the run's own stays: the day's spend, and wha
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from sqlalchemy import bindparam, delete
 
 from engine.errors import WrongStatus
 from engine.states import can_be_deleted
+from engine.store.cursors import Cursor
 from engine.store.prepared import Prepared, inserting
 from engine.store.run_reads import READ_RUN, READ_TOMBSTONE, absent
 from engine.store.tables import TABLES, table
@@ -29,7 +29,7 @@ _DROP_RUN = Prepared(delete(_RUN).where(_RUN.c.id == bindparam("the_run")))
 _BURY = inserting(table("tombstone"))
 
 
-def remove_rows(cursor: sqlite3.Cursor, run_id: str, at: datetime) -> None:
+def remove_rows(cursor: Cursor, run_id: str, at: datetime) -> None:
     """Replace the run by its tombstone. Raises RunUnknown, RunDeleted, WrongStatus."""
     key = {"the_run": run_id}
     found = READ_RUN.one(cursor, key)

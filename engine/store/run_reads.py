@@ -6,7 +6,6 @@ cannot be reached, which raises StoreUnreachable (engine.md 1.6, 2.3).
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from engine.errors import EngineError, RecordUnreadable, RunDeleted, RunUnknown
 from engine.run import RunRecord, check_run_id
 from engine.states import RunStatus
 from engine.store.changes import Listing, RunFilter, Stop, UnreadableRun
+from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.prepared import PreparedRead
 from engine.store.records import read_run
@@ -38,7 +38,7 @@ def absent(run_id: str, *, deleted: bool) -> EngineError:
     return RunUnknown(f"run {run_id} is unknown", "list the runs with: pointsman inspect")
 
 
-def absent_here(cursor: sqlite3.Cursor, run_id: str) -> EngineError:
+def absent_here(cursor: Cursor, run_id: str) -> EngineError:
     """As ``absent``, looked up inside a write."""
     return absent(run_id, deleted=READ_TOMBSTONE.one(cursor, {"the_run": run_id}) is not None)
 

@@ -7,7 +7,6 @@ Called by the runtime and the dispatcher through ``Store.runs``. Every verb is o
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -23,9 +22,10 @@ from engine.states import RunStatus
 from engine.store import questions, writes
 from engine.store.changes import Claim, ClaimChange, Launch, StopKind, Transition, Written
 from engine.store.checkpoints import READ_HEAD
+from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.heads import read_head
-from engine.store.prepared import Prepared, inserting
+from engine.store.prepared import Prepared, inserting_new
 from engine.store.records import new_run_values, plain, read_run
 from engine.store.removal import remove_files, remove_rows
 from engine.store.run_reads import READ_RUN, READ_TOMBSTONE, RunReads, absent, absent_here
@@ -35,7 +35,7 @@ from engine.store.writes import Timed
 
 _log = logging.getLogger(__name__)
 _RUN = table("run")
-_INSERT = inserting(_RUN)
+_INSERT = inserting_new(_RUN)
 _BLANK: Mapping[str, object] = {
     **{column.name: None for column in _RUN.columns if column.nullable},
     **dict.fromkeys(("outcome_seq", "outcome_sequence", "version", "event_seq", "output_seq", "cost_usd_total"), 0),
@@ -94,14 +94,12 @@ class Runs(RunReads):
         check_run_id(new.id)
         at = self._clock.now()
         with self._database.write_raw() as cursor:
+            self._insert(cursor, new, launch, at)
             if READ_TOMBSTONE.one(cursor, {"the_run": new.id}):
                 raise absent(new.id, deleted=True)
-            if READ_RUN.one(cursor, {"the_run": new.id}):
-                raise RunConflict(f"run {new.id} already exists", "choose another id, or resume that run")
-            self._insert(cursor, new, launch, at)
         return 1
 
-    def _insert(self, cursor: sqlite3.Cursor, new: NewRun, launch: Launch, at: datetime) -> None:
+    def _insert(self, cursor: Cursor, new: NewRun, launch: Launch, at: datetime) -> None:
         values = {
             **_BLANK,
             **new_run_values(new),
@@ -109,7 +107,9 @@ class Runs(RunReads):
             "owner": plain(launch.owner),
             "epoch": 1,
         }
-        _INSERT.run(cursor, {**values, "created_at": at, "updated_at": at, "claimed_at": at, "last_event_at": at})
+        times = {"created_at": at, "updated_at": at, "claimed_at": at, "last_event_at": at}
+        if _INSERT.run(cursor, {**values, **times}).rowcount != 1:
+            raise RunConflict(f"run {new.id} already exists", "choose another id, or resume that run")
         writes.put_head(cursor, new.id, launch.head, at)
         writes.put_sources(cursor, new.id, launch.sources)
         batches = [Timed(at, launch.written)]
@@ -143,7 +143,7 @@ class Runs(RunReads):
         now = change.head or head
         return Claim(record.epoch, record, replace(now, pending=None) if now else None, changed.came_from, pending)
 
-    def _take_over(self, cursor: sqlite3.Cursor, run_id: str, owner: Owner, change: ClaimChange, at: datetime) -> None:
+    def _take_over(self, cursor: Cursor, run_id: str, owner: Owner, change: ClaimChange, at: datetime) -> None:
         found = READ_RUN.one(cursor, {"the_run": run_id})
         assert found is not None
         stored = read_run(found)

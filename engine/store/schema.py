@@ -6,14 +6,11 @@ one SELECT and imports no migration library. There is no way down: a newer store
 
 from __future__ import annotations
 
-import sqlite3
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.errors import SchemaNewer, StoreBusy
-from engine.store import sqlite
-from engine.store.locks import FileLock
+from engine.errors import SchemaNewer
 from engine.store.migrations import snapshot
 
 if TYPE_CHECKING:
@@ -29,52 +26,24 @@ def revisions() -> tuple[str, ...]:
     return tuple(name.split("_", 1)[0] for name in names)
 
 
-def stored_revision(connection: sqlite3.Connection) -> str:
-    """The revision of the store, empty for one without tables."""
-    known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
-    row = connection.execute("SELECT version_num FROM alembic_version").fetchone() if known else None
-    return str(row[0]) if row else ""
-
-
-def is_current(connection: sqlite3.Connection) -> bool:
+def is_current(stored: str) -> bool:
     """Whether nothing is to be done. Raises SchemaNewer for a revision that this build does not know."""
-    stored = stored_revision(connection)
     if stored and stored not in revisions():
         message = f"the store has schema {stored}, this build knows up to {revisions()[-1]}"
         raise SchemaNewer(message, "use the newer version of pointsman that wrote it; nothing was changed")
     return stored == revisions()[-1]
 
 
-def bring_up(database: Database, path: Path, patience: float) -> None:
-    """Migrate to the newest revision, one process at a time; the others wait up to ``patience`` seconds."""
-    lock = FileLock(path.with_name(path.name + ".migrate"), {"doing": "migrating the store"})
-    if not lock.acquire(patience):
-        raise StoreBusy(f"the store is being migrated by {lock.holder_text()}", "wait until it has ended")
-    try:
-        _migrate(database)
-    finally:
-        lock.release()
+def bring_up(database: Database) -> None:
+    """Migrate to the newest revision, one process at a time; the others wait as long as the store is patient."""
+    driver = database.driver
+    with driver.migrating():
+        with database.exclusive() as raw:
+            driver.make_ready(raw)
+            if is_current(driver.stored_revision(raw)) or driver.made_from(raw, snapshot.script()):
+                return
+        from engine.store.migrations import upgrade
 
-
-def _migrate(database: Database) -> None:
-    with database.exclusive() as raw:
-        sqlite.use_wal(raw)
-        if is_current(raw) or _made_at_once(raw):
-            return
-    from engine.store.migrations import upgrade
-
-    with database.write() as connection:
-        upgrade.to_head(connection)
-
-
-def _made_at_once(raw: sqlite3.Connection) -> bool:
-    """Make the tables of an empty store from the snapshot, all or none; False with tables there, or no snapshot."""
-    script = snapshot.script()
-    if not script or raw.execute("SELECT 1 FROM sqlite_master").fetchone():
-        return False
-    try:
-        raw.executescript(script)
-    finally:
-        if raw.in_transaction:
-            raw.rollback()
-    return True
+        with database.write() as connection:
+            if not is_current(driver.stored_revision(connection.connection.dbapi_connection)):
+                upgrade.to_head(connection)

@@ -6,7 +6,6 @@ and the caller's write transaction keeps everybody else out meanwhile.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -16,6 +15,7 @@ from sqlalchemy import bindparam, update
 
 from engine.store import writes
 from engine.store.changes import Stop, Transition
+from engine.store.cursors import Cursor
 from engine.store.database import take_sequence
 from engine.store.planning import Plan, StatusColumns, check_allowed, plan_change, reported
 from engine.store.prepared import Prepared, PreparedRead
@@ -63,7 +63,7 @@ class Changed:
 
 
 def set_status(
-    cursor: sqlite3.Cursor, run_id: str, change: Transition, at: datetime, owed: Sequence[Timed] = ()
+    cursor: Cursor, run_id: str, change: Transition, at: datetime, owed: Sequence[Timed] = ()
 ) -> Changed | None:
     """Change the status of a run with everything that belongs to it; None when status or epoch is another.
 
@@ -103,9 +103,7 @@ def _columns(run_id: str, seen: dict[str, Any]) -> StatusColumns:
     )
 
 
-def _update(
-    cursor: sqlite3.Cursor, run_id: str, seen: dict[str, Any], plan: Plan, batches: Sequence[Timed]
-) -> Advanced | None:
+def _update(cursor: Cursor, run_id: str, seen: dict[str, Any], plan: Plan, batches: Sequence[Timed]) -> Advanced | None:
     values: dict[str, Any] = {name + "_": value for name, value in asdict(plan.columns).items()}
     values |= {
         "the_run": run_id,
@@ -119,7 +117,7 @@ def _update(
     return None if found is None else Advanced(found[0], found[1], Stop(plan.columns.status, epoch=seen["epoch"]))
 
 
-def _write_checkpoint(cursor: sqlite3.Cursor, run_id: str, change: Transition, plan: Plan, at: datetime) -> None:
+def _write_checkpoint(cursor: Cursor, run_id: str, change: Transition, plan: Plan, at: datetime) -> None:
     if change.head is not None:
         head = replace(change.head, pending=None) if plan.drops_question else change.head
         writes.put_head(cursor, run_id, head, at)

@@ -1,14 +1,16 @@
 """Everything that is particular to SQLite, in one place: connecting, transaction starts, and its errors.
 
-Called by ``database.py`` only. A second database means a second module with the same names. Nothing here knows a table.
+Called by ``database.py`` and its neighbours; ``postgres.py`` is its counterpart. Nothing here knows a table of a room.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from sqlalchemy import Engine, create_engine, event
@@ -18,6 +20,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool, QueuePool, StaticPool
 
 from engine.errors import InvalidSetting, StoreBusy, StoreError, StoreFull, StoreUnreachable
+from engine.store.cursors import Cursor
+from engine.store.locks import FileLock
 
 SCHEME = "sqlite:///"
 SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
@@ -110,14 +114,6 @@ def reader_engine(path: Path, synchronous: str, busy_timeout: float) -> Engine:
     return engine
 
 
-def looking_engine(path: Path) -> Engine:
-    """An engine whose connections cannot write and make no file."""
-    address = f"{path.as_uri()}?mode=ro"
-    return create_engine(
-        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, timeout=5.0), poolclass=NullPool
-    )
-
-
 def copy_to(path: Path, target: Path) -> None:
     """A copy of the store as it is at one moment, while others go on writing: a whole file of its own, without WAL."""
     address = f"{path.as_uri()}?mode=ro"
@@ -130,14 +126,112 @@ def _plain(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None)
 
 
+class Sqlite:
+    """One database file; see ``drivers.Driver`` for what each part promises."""
+
+    errors: tuple[type[Exception], ...] = (sqlite3.Error, DBAPIError)
+    shared = False
+
+    def __init__(self, url: str, synchronous: str, patience: float) -> None:
+        self.path = path_of(url)
+        self.name = f"{SCHEME}{self.path}"
+        self._synchronous = synchronous
+        self._patience = patience
+
+    def exists(self) -> bool:
+        """Whether the file is there."""
+        return self.path.exists()
+
+    def faults(self, connection: Connection, *, quick: bool) -> tuple[str, ...]:
+        """What SQLite finds wrong with its own file, in its words; nothing when it is whole."""
+        said = connection.exec_driver_sql("PRAGMA quick_check(1)" if quick else "PRAGMA integrity_check")
+        found = [str(each) for each in said.scalars()]
+        return () if found == ["ok"] else tuple(found)
+
+    def prepare(self) -> None:
+        """As ``prepare_file``."""
+        prepare_file(self.path)
+
+    def writer_engine(self) -> Engine:
+        """As the function of that name."""
+        return writer_engine(self.path, self._synchronous, self._patience)
+
+    def reader_engine(self) -> Engine:
+        """As the function of that name."""
+        return reader_engine(self.path, self._synchronous, self._patience)
+
+    def looking_engine(self) -> Engine:
+        """Over connections that cannot write and make no file."""
+        address = f"{self.path.as_uri()}?mode=ro"
+        return create_engine(
+            "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, timeout=5.0), poolclass=NullPool
+        )
+
+    @contextmanager
+    def writing(self, raw: Any) -> Iterator[Cursor]:
+        """A transaction on the driver's cursor."""
+        cursor = raw.cursor()
+        cursor.execute("BEGIN IMMEDIATE")
+        yield cursor
+        cursor.execute("COMMIT")
+
+    def cursor(self, raw: Any) -> Cursor:
+        """A cursor inside an open transaction."""
+        found: sqlite3.Cursor = raw.cursor()
+        return found
+
+    def settle(self, raw: Any) -> None:
+        """A refused commit leaves the driver's transaction open; end it, so that the next write can begin."""
+        if raw.in_transaction:
+            raw.rollback()
+
+    def gone(self, _raw: Any) -> bool:
+        """A file does not hang up."""
+        return False
+
+    def ready(self, raw: Any) -> bool:
+        """Whether the file is in WAL mode."""
+        return bool(raw.execute("PRAGMA journal_mode").fetchone()[0] == "wal")
+
+    def stored_revision(self, raw: Any) -> str:
+        """The revision of the store, empty for one without tables."""
+        known = raw.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
+        row = raw.execute("SELECT version_num FROM alembic_version").fetchone() if known else None
+        return str(row[0]) if row else ""
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        """The lock beside the file."""
+        lock = FileLock(self.path.with_name(self.path.name + ".migrate"), {"doing": "migrating the store"})
+        if not lock.acquire(self._patience):
+            raise StoreBusy(f"the store is being migrated by {lock.holder_text()}", "wait until it has ended")
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def make_ready(self, raw: Any) -> None:
+        """Put the file into WAL mode, for good."""
+        use_wal(raw)
+
+    def made_from(self, raw: Any, script: str) -> bool:
+        """Make the tables of an empty store from the script, all or none; False with tables there, or no script."""
+        if not script or raw.execute("SELECT 1 FROM sqlite_master").fetchone():
+            return False
+        try:
+            raw.executescript(script)
+        finally:
+            self.settle(raw)
+        return True
+
+    def translated(self, error: Exception) -> StoreError | None:
+        """As the function of that name."""
+        return translated(error)
+
+
 def use_wal(connection: sqlite3.Connection) -> None:
     """Put the file into WAL mode, for good. Call it while nobody else opens the store."""
     connection.execute("PRAGMA journal_mode=WAL")
-
-
-def uses_wal(connection: sqlite3.Connection) -> bool:
-    """Whether the file is in WAL mode."""
-    return bool(connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal")
 
 
 def _begin_immediate(connection: Connection) -> None:

@@ -21,6 +21,8 @@ OPEN_STATUSES = tuple(status for status in RunStatus if not is_ended(status))
 OPEN = "status IN (" + ", ".join(f"'{status}'" for status in OPEN_STATUSES) + ")"
 """The condition of the partial index; a query that repeats it word for word uses the index."""
 
+NUMBERED = "outcome_sequence > 0"
+
 
 class EngineTable(SQLModel, registry=registry()):
     """The base of the engine's tables; its metadata is the engine's alone."""
@@ -31,9 +33,9 @@ class Run(EngineTable, table=True):
 
     __tablename__ = "run"
     __table_args__ = (
-        Index("ix_run_open", "status", "claimed_at", sqlite_where=text(OPEN)),
+        Index("ix_run_open", "status", "claimed_at", sqlite_where=text(OPEN), postgresql_where=text(OPEN)),
         Index("ix_run_created", "created_at", "id"),
-        Index("ix_run_outcome", "outcome_sequence", sqlite_where=text("outcome_sequence > 0")),
+        Index("ix_run_outcome", "outcome_sequence", sqlite_where=text(NUMBERED), postgresql_where=text(NUMBERED)),
     )
     id: str = Field(primary_key=True)
     name: str = ""

@@ -6,7 +6,6 @@ rows of this step alone, never on the length of the run (engine.md 2.2).
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +17,7 @@ from engine.checkpoint import Head, Interaction, Mark
 from engine.events import NewEvent
 from engine.run import SourceFile
 from engine.store.changes import Stop, Written
+from engine.store.cursors import Cursor
 from engine.store.heads import head_values
 from engine.store.prepared import Prepared, PreparedRead, inserting, upserting
 from engine.store.tables import table
@@ -97,9 +97,7 @@ def counted(batches: Sequence[Timed]) -> dict[str, float]:
     }
 
 
-def advance(
-    cursor: sqlite3.Cursor, run_id: str, batches: Sequence[Timed], at: datetime, epoch: int | None
-) -> Advanced | None:
+def advance(cursor: Cursor, run_id: str, batches: Sequence[Timed], at: datetime, epoch: int | None) -> Advanced | None:
     """Move the counters of the run by the rows of ``batches``; None when the row or its epoch is another."""
     values = {"the_run": run_id, "the_epoch": epoch, "at": at, **counted(batches)}
     statement = ADVANCE if epoch is None else ADVANCE_OWNED
@@ -110,13 +108,13 @@ def advance(
     return Advanced(event_seq, output_seq, Stop(status, request, reason, owned))
 
 
-def owner_epoch(cursor: sqlite3.Cursor, run_id: str) -> int | None:
+def owner_epoch(cursor: Cursor, run_id: str) -> int | None:
     """The epoch of the run's row, None when there is no row."""
     found = _EPOCH.one(cursor, {"the_run": run_id})
     return None if found is None else int(found["epoch"])
 
 
-def write_rows(cursor: sqlite3.Cursor, run_id: str, batches: Sequence[Timed], after: Advanced) -> None:
+def write_rows(cursor: Cursor, run_id: str, batches: Sequence[Timed], after: Advanced) -> None:
     """Insert the rows of ``batches``, whose numbers end at those of ``after``."""
     event_seq = after.event_seq - sum(len(batch.rows.events) for batch in batches)
     output_seq = after.output_seq - sum(len(batch.rows.outputs) for batch in batches)
@@ -128,7 +126,7 @@ def write_rows(cursor: sqlite3.Cursor, run_id: str, batches: Sequence[Timed], af
         output_seq += len(batch.rows.outputs)
 
 
-def _write_outputs(cursor: sqlite3.Cursor, run_id: str, batch: Timed, after: int) -> None:
+def _write_outputs(cursor: Cursor, run_id: str, batch: Timed, after: int) -> None:
     for seq, output in enumerate(batch.rows.outputs, after + 1):
         values = {
             "run_id": run_id,
@@ -147,7 +145,7 @@ def _write_outputs(cursor: sqlite3.Cursor, run_id: str, batch: Timed, after: int
         _ADD_OUTPUT.run(cursor, values)
 
 
-def _write_events(cursor: sqlite3.Cursor, run_id: str, batch: Timed, after: int) -> None:
+def _write_events(cursor: Cursor, run_id: str, batch: Timed, after: int) -> None:
     rows = [_event_values(run_id, seq, batch.at, event) for seq, event in enumerate(batch.rows.events, after + 1)]
     if rows:
         _ADD_EVENT.run_many(cursor, rows)
@@ -168,7 +166,7 @@ def _event_values(run_id: str, seq: int, at: datetime, event: NewEvent) -> dict[
     }
 
 
-def _write_others(cursor: sqlite3.Cursor, run_id: str, batch: Timed) -> None:
+def _write_others(cursor: Cursor, run_id: str, batch: Timed) -> None:
     for artifact in batch.rows.artifacts:
         values = {
             "run_id": run_id,
@@ -192,7 +190,7 @@ def _write_others(cursor: sqlite3.Cursor, run_id: str, batch: Timed) -> None:
         write_marks(cursor, run_id, batch.rows.marks, batch.at)
 
 
-def write_marks(cursor: sqlite3.Cursor, run_id: str, marks: Sequence[Mark], at: datetime) -> None:
+def write_marks(cursor: Cursor, run_id: str, marks: Sequence[Mark], at: datetime) -> None:
     """Insert boundaries of the workspace with the files that each changed."""
     for mark in marks:
         place = {"run_id": run_id, "seq": mark.seq}
@@ -203,17 +201,17 @@ def write_marks(cursor: sqlite3.Cursor, run_id: str, marks: Sequence[Mark], at: 
             _ADD_MARK_FILE.run_many(cursor, rows)
 
 
-def put_head(cursor: sqlite3.Cursor, run_id: str, head: Head, at: datetime) -> None:
+def put_head(cursor: Cursor, run_id: str, head: Head, at: datetime) -> None:
     """Replace the checkpoint of the run."""
     _PUT_HEAD.run(cursor, {"run_id": run_id, "updated_at": at, **head_values(head)})
 
 
-def drop_pending(cursor: sqlite3.Cursor, run_id: str) -> None:
+def drop_pending(cursor: Cursor, run_id: str) -> None:
     """Remove the pending question from the checkpoint; the rest stays (engine.md 1.4, 9)."""
     _DROP_PENDING.run(cursor, {"the_run": run_id})
 
 
-def put_question(cursor: sqlite3.Cursor, question: Interaction) -> None:
+def put_question(cursor: Cursor, question: Interaction) -> None:
     """Store a question, or replace the same one."""
     _PUT_QUESTION.run(cursor, question_values(question))
 
@@ -235,7 +233,7 @@ def question_values(question: Interaction) -> Mapping[str, Any]:
     }
 
 
-def put_sources(cursor: sqlite3.Cursor, run_id: str, sources: tuple[SourceFile, ...]) -> None:
+def put_sources(cursor: Cursor, run_id: str, sources: tuple[SourceFile, ...]) -> None:
     """Store the program's files, main first; above ``SOURCE_LIMIT`` the main file alone, marked."""
     _DROP_SOURCES.run(cursor, {"the_run": run_id})
     kept = sources

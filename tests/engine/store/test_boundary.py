@@ -45,6 +45,7 @@ def large(node: str) -> Written:
     return step(node, {"text": "x" * 100_000})
 
 
+@pytest.mark.sqlite
 def test_a_step_is_exactly_one_commit(store: Store) -> None:
     launched(store)
     writer = store.boundary("r1", 1)
@@ -60,6 +61,7 @@ def test_a_step_is_exactly_one_commit(store: Store) -> None:
     assert (seen.count("BEGIN IMMEDIATE"), seen.count("COMMIT")) == (10, 10)
 
 
+@pytest.mark.sqlite
 def test_a_run_of_n_nodes_needs_n_plus_one_commits(store: Store) -> None:
     with statements(store) as seen:
         launched(store)
@@ -125,6 +127,7 @@ def test_a_deleted_run_takes_no_boundary(store: Store) -> None:
         store.boundary("r1", 1).commit(Head("a"))
 
 
+@pytest.mark.sqlite
 def test_a_boundary_refused_once_rides_with_the_next(
     store: Store, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -148,6 +151,7 @@ def test_a_boundary_refused_once_rides_with_the_next(
     assert (events[1].time, events[3].time) == (when, clock.now())
 
 
+@pytest.mark.sqlite
 def test_a_boundary_refused_twice_stops_the_run_and_nothing_stored_is_lost(store: Store) -> None:
     """R476: a full disk is a clear error; with space again the run goes on from its last good head."""
     launched(store)
@@ -181,11 +185,12 @@ def test_a_store_that_stays_busy_refuses_a_boundary_in_the_same_way(tmp_path: Pa
         one.database.close()
 
 
+@pytest.mark.sqlite
 def test_the_size_of_a_boundary_does_not_depend_on_how_many_nodes_ran(store: Store) -> None:
     """R419: a loop of 5,000 small nodes."""
     launched(store)
     writer = store.boundary("r1", 1)
-    log = store.database.path.with_name("pointsman.db-wal")
+    log = store.root / "pointsman.db-wal"
 
     def written(first: int, count: int) -> float:
         with store.database.exclusive() as raw:

@@ -90,7 +90,7 @@ def test_a_restored_head_is_shared_with_nobody(store: Store) -> None:
         ("""body = '{"spent": [1]}'""", "body"),
         ("pending = 'x'", "pending"),
         ("""pending = '{"kind": "human"}'""", "body"),
-        ("completed = 'perhaps'", "completed"),
+        pytest.param("completed = 'perhaps'", "completed", marks=pytest.mark.sqlite),
     ],
 )
 def test_a_damaged_checkpoint_is_named_and_others_are_read(store: Store, change: str, column: str) -> None:
@@ -128,8 +128,9 @@ def test_an_output_dropped_by_a_rewind_gives_way_to_the_one_before(store: Store)
 def test_a_timeline_longer_than_a_page_is_read_whole(store: Store) -> None:
     launched(store)
     writer = store.boundary("r1", 1)
-    with store.database.exclusive() as raw:
-        raw.execute("PRAGMA synchronous=OFF")
+    if store.database.driver.name.startswith("sqlite"):
+        with store.database.exclusive() as raw:
+            raw.execute("PRAGMA synchronous=OFF")
     for _ in range(1100):
         writer.commit(Head("a"), step("a"))
     assert [event.seq for event in store.timeline.events("r1")] == list(range(1, 2202))
@@ -179,7 +180,7 @@ def test_a_file_that_cannot_be_stored_leaves_no_row(store: Store, tmp_path: Path
     launched(store)
     source = tmp_path / "a.txt"
     source.write_text("x")
-    (store.root / "runs").mkdir()
+    (store.root / "runs").mkdir(parents=True, exist_ok=True)
     (store.root / "runs" / "r1").write_text("in the way")
     with pytest.raises(StoreFull, match="cannot be stored"):
         store.attachments.stage("r1", source)

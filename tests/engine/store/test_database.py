@@ -138,7 +138,7 @@ def test_a_write_inside_a_write_is_a_programming_error(tmp_path: Path) -> None:
 
 def test_a_writer_elsewhere_is_waited_for_and_then_called_busy(tmp_path: Path) -> None:
     with opened(tmp_path, busy_timeout=0.05) as database:
-        other = sqlite3.connect(database.path, isolation_level=None)
+        other = sqlite3.connect(tmp_path / "store" / "pointsman.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy), database.write():
             raise AssertionError("unreachable")

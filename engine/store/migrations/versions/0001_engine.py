@@ -16,6 +16,10 @@ TIME = sa.String(27)
 OPEN = "status IN ('queued', 'running', 'paused_waiting_human', 'paused_operator')"
 
 
+def _where(condition: str) -> dict[str, sa.TextClause]:
+    return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
+
+
 def _run() -> None:
     op.create_table(
         "run",
@@ -61,8 +65,8 @@ def _run() -> None:
         sa.Column("last_event_at", TIME),
     )
     op.create_index("ix_run_created", "run", ["created_at", "id"])
-    op.create_index("ix_run_open", "run", ["status", "claimed_at"], sqlite_where=sa.text(OPEN))
-    op.create_index("ix_run_outcome", "run", ["outcome_sequence"], sqlite_where=sa.text("outcome_sequence > 0"))
+    op.create_index("ix_run_open", "run", ["status", "claimed_at"], **_where(OPEN))
+    op.create_index("ix_run_outcome", "run", ["outcome_sequence"], **_where("outcome_sequence > 0"))
 
 
 def _run_source() -> None:
