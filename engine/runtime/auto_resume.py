@@ -22,6 +22,8 @@ from engine.states import can_machine_resume
 
 BASE, LONGEST, MAX_WAIT = 30.0, 300.0, 8 * 86_400.0
 USAGE_BLIND, USAGE_MARGIN = 900.0, 60.0
+LOOK = 1.0
+"""Seconds between two looks at the run during a wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +97,25 @@ def auto_resume(host: Host, record: RunRecord, asked: AutoResume) -> RunRecord:
         asked.say(
             f"run {record.id} stopped with {record.failure_code}; resume {attempt} of {asked.most} in {delay:.0f} s"
         )
-        if host.clock.wait(asked.stop, delay):
-            return record
-        now = host.store.runs.get(record.id)
-        if (now.status, now.epoch, now.outcome_seq) != (record.status, record.epoch, record.outcome_seq):
-            return now
+        if not _waited(host, record, delay, asked.stop):
+            return host.store.runs.get(record.id)
         data = {"attempt": attempt, "max": asked.most, "code": record.failure_code, "reason": "auto"}
         event = NewEvent(EventType.RUN_AUTO_RESUMED, data={**data, "delay_ms": int(delay * 1000)})
         host.store.runs.note(record.id, event)
         record = resume(host, ResumeRequest(record.id, attended=False, timeout=asked.timeout))
     return record
+
+
+def _waited(host: Host, record: RunRecord, delay: float, stop: threading.Event) -> bool:
+    """Whether the wait has passed with the run as it stopped: nobody woke it, nobody cancelled or resumed the run."""
+    until = host.clock.monotonic() + delay
+    while (left := until - host.clock.monotonic()) > 0:
+        if host.clock.wait(stop, min(left, LOOK)):
+            return False
+        now = host.store.runs.get(record.id)
+        if (now.status, now.epoch, now.outcome_seq) != (record.status, record.epoch, record.outcome_seq):
+            return False
+    return True
 
 
 def _decline(host: Host, record: RunRecord, verdict: Verdict, asked: AutoResume) -> None:

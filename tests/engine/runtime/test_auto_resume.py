@@ -137,9 +137,11 @@ class Waiting(FakeClock):
     """A clock during whose waits something happens."""
 
     then: Callable[[], object] | None = None
+    waits = 0
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
         """Let it happen, then let the time pass."""
+        self.waits += 1
         if self.then is not None:
             self.then()
         return super().wait(event, seconds)
@@ -154,6 +156,7 @@ def test_a_cancel_during_the_wait_stands(store: Store, tmp_path: Path) -> None:
     record = rig.engine.auto_resume(stopped, AutoResume(3, say=lambda _: None))
     assert (record.status, record.error) == (RunStatus.CANCELLED, "enough")
     assert not {"run_auto_resumed", "run_resumed"} & set(rig.kinds())
+    assert clock.waits == 1
     with pytest.raises(WrongStatus, match="no machine"):
         rig.resume(attended=False)
     assert rig.resume().status == RunStatus.FINISHED
