@@ -72,15 +72,15 @@ def programs() -> Path:
 
 
 @contextmanager
-def running() -> Iterator[Server]:
-    """A server that ends with the block. Raises Missing."""
+def running(*, durable: bool = False) -> Iterator[Server]:
+    """A server that ends with the block; ``durable`` flushes each commit to the disk. Raises Missing."""
     where = programs()
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     try:
         user = _owner(folder)
         data, log = folder / "data", folder / "log"
         _do([where / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"], folder, user)
-        options = f"-c listen_addresses='' -k {folder} -c fsync=off -c max_connections=200"
+        options = f"-c listen_addresses='' -k {folder} -c fsync={'on' if durable else 'off'} -c max_connections=200"
         control = [where / "pg_ctl", "-D", data, "-w"]
         _do([*control, "-l", log, "-o", options, "start"], folder, user)
         try:
