@@ -11,12 +11,13 @@ import pytest
 
 from connectors.errors import AmbiguousEffect, NotSent, RateLimited
 from engine.api import AutoResume, ResumeRequest, RewindRequest
-from engine.errors import AmbiguousUnread, EffectSettled, SourceInvalid, StoreFull
+from engine.errors import AmbiguousUnread, EffectSettled, SourceInvalid
 from engine.failures import FailureCode
 from engine.run import EffectRecord, EffectState, SettledBy
 from engine.states import RunStatus
 from engine.store.effects import Settling
 from engine.store.store import Store
+from tests.engine.test_store_refusals import FullDatabase
 from tests.kit.clock import FakeClock
 from tests.kit.engine import Rig, Script, real_rig, scripted
 from tests.kit.forge import AROUND, FakeForge, Word, calls, comments, refused
@@ -82,17 +83,19 @@ def test_an_answer_is_kept_and_becomes_the_output(rig: Rig, forge: FakeForge) ->
     assert told == [("effect_sent", "sent"), ("effect_settled", "done")]
 
 
-def test_without_a_row_nothing_is_called(rig: Rig, forge: FakeForge, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R466."""
-
-    def full(*_: object) -> None:
-        raise StoreFull("no space is left")
-
-    monkeypatch.setattr(rig.store.effects, "open", full)
-    record = rig.run(comments())
-    assert (record.status, record.failure_code) == (FR, FailureCode.EXECUTION_FAILED)
-    assert "was not made" in record.error
-    assert forge.received == []
+def test_without_a_row_nothing_is_called(clock: FakeClock, tmp_path: Path, forge: FakeForge) -> None:
+    """R466: the disk is full whenever a row is to be written; the launch, the recovery and the ending fit."""
+    database = FullDatabase.open(f"sqlite:///{tmp_path / 'p.db'}")
+    assert isinstance(database, FullDatabase)
+    with database:
+        rig = Rig(Store(database, clock, tmp_path), clock, tmp_path, remote=forge.remote, around=AROUND)
+        database.refuse = lambda count: count in (2, 4)
+        record = rig.run(comments())
+        assert (record.status, record.failure_code) == (FR, FailureCode.EXECUTION_FAILED)
+        assert "was not made" in record.error
+        assert (forge.received, rows(rig)) == ([], [])
+        assert rig.resume().status == RunStatus.FINISHED
+        assert len(forge.received) == 1
 
 
 def test_a_lost_answer_stops_the_run_and_is_not_repeated_in_place(rig: Rig, forge: FakeForge) -> None:
