@@ -32,6 +32,7 @@ def _facts(view: RunView, events: tuple[Event, ...]) -> str:
     record, head = view.record, view.head
     counts = Counter(event.type for event in events)
     loops = sum(1 for event in events if event.type == EventType.EDGE_SELECTED and event.data.get("loop"))
+    cached = sum(int(str(event.data.get("cache_read_tokens", 0))) for event in events)
     rows = [
         ("workflow", record.workflow),
         ("status", record.status),
@@ -45,6 +46,7 @@ def _facts(view: RunView, events: tuple[Event, ...]) -> str:
         ("model calls", str(counts["llm_step_finished"])),
         ("node executions", str(counts[EventType.NODE_FINISHED])),
         ("loop edges", str(loops)),
+        ("cache", f"{cached} tokens read"),
         ("resumes", str(counts[EventType.RUN_RESUMED])),
     ]
     lines = [f"| {name} | {value} |" for name, value in rows if value]

@@ -150,6 +150,18 @@ def test_a_report_goes_to_a_file_or_to_stdout(folder: Path) -> None:
     assert verb(folder, "report", "--run-id", "r1", "--output", "report.md").code == 0
     text = (folder / "report.md").read_text()
     assert text.startswith("# Run r1")
+    facts = (
+        "workflow",
+        "status",
+        "duration",
+        "tokens",
+        "cost",
+        "model calls",
+        "node executions",
+        "loop edges",
+        "cache",
+    )
+    assert all(f"| {fact} | " in text for fact in facts)
     assert "EXECUTION_FAILED" in text
     assert verb(folder, "report", "--run-id", "r1").out.rstrip("\n") == text.rstrip("\n")
     assert verb(folder, "report", "--run-id", "nobody").code == 1
