@@ -76,6 +76,14 @@ def hold(world: World, judged: Judged) -> None:
     world.held[judged.key] = judged.decision
 
 
+def settle_again(world: World, judged: Judged) -> None:
+    """An outcome that T4 passed before the card pointed at its run: the next tick looks from there again."""
+    record = world.runs.get(judged.candidate.run.run_id)
+    if record is not None and record.outcome_sequence:
+        memory = world.station.memory
+        memory.outcomes_seen = min(memory.outcomes_seen, record.outcome_sequence - 1)
+
+
 def leave(_world: World, _judged: Judged) -> None:
     """An earlier phase of the next tick does it."""
 
@@ -93,7 +101,7 @@ ACTIONS: Mapping[Action, Hand] = MappingProxyType(
         Action.HOLD: hold,
         Action.PARK: leave,
         Action.UNPARK: leave,
-        Action.SETTLE: leave,
+        Action.SETTLE: settle_again,
         Action.PROMOTE: leave,
         Action.INTERRUPT: leave,
         Action.UNBLOCK: leave,

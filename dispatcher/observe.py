@@ -188,8 +188,10 @@ def _watch_one(world: World, key: Key, run_id: str) -> None:
 
 
 def _running_for(world: World, seconds: float) -> float:
-    """Of the last ``seconds`` those in which this process ran at all."""
-    return seconds - world.station.memory.pulse.missed(world.station.clock.monotonic() - seconds)
+    """Of the last ``seconds`` those in which this process ran at all; it may have been stopped in this very tick."""
+    pulse, now = world.station.memory.pulse, world.station.clock.monotonic()
+    pulse.look(now)
+    return seconds - pulse.missed(now - seconds)
 
 
 def _overdue(world: World, key: Key, run_id: str) -> None:

@@ -128,7 +128,7 @@ class World:
         try:
             listing = self.station.store.runs.get_many(missing)
         except StoreError as error:
-            self.found.update({run_id: (Found.UNREADABLE, error.message) for run_id in missing})
+            self.found.update(dict.fromkeys(missing, (Found.UNREADABLE, error.message)))
             return
         for record in listing.records:
             self.know(record)

@@ -92,6 +92,9 @@ def create(session: Session, /, title: str, **given: Any) -> None:
 @click.argument("card_id", metavar="ID")
 @click.option("--title", metavar="TEXT")
 @click.option("--clear", multiple=True, type=click.Choice(CLEARABLE), help="empty it; may be repeated")
+@click.option(
+    "--last-run", "last_run", metavar="RUN", help="point the card at that run; refused while its run is alive"
+)
 @_content_options
 @click.pass_obj
 def update(session: Session, /, card_id: str, **given: Any) -> None:
@@ -116,6 +119,10 @@ def update(session: Session, /, card_id: str, **given: Any) -> None:
         column=given["column"],
         version=card.version,
     )
+    if given["last_run"] is not None:
+        from dispatcher.pointing import point
+
+        point(session.wiring(), card, given["last_run"])
     card = board.update(card.id, patch, mover_of(session))
     _tell(session, card, f"Changed card #{card.number}.")
 

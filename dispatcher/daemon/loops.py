@@ -147,6 +147,7 @@ def forever(daemon: Daemon) -> int:
 
     clockwork = Clockwork(daemon.clock, daemon.generations.settings.tick.interval, tick)
     daemon.wake = clockwork.wake
+    daemon.beat()
     clockwork.start()
     _attend(daemon)
     clockwork.stop()

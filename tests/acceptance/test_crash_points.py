@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,3 +71,36 @@ def test_an_attempt_that_never_reached_a_run_is_counted_until_it_gives_up(site: 
     assert site.once() == 0
     assert site.trace() == []
     assert site.read("inspect")["runs"] == []
+
+
+def test_hooks_that_completed_are_not_run_again_where_they_must_not(site: Site) -> None:
+    """D057: behind ``after_create``, before ``before_run``."""
+    hooks = (
+        f"hooks:\n  after_create: {{script: 'echo made >> {site.folder}/hooks'}}\n"
+        f"  before_run: {{script: 'echo before >> {site.folder}/hooks; [ -e {site.folder}/fine ] || kill -9 $PPID'}}\n"
+    )
+    path = site.folder / "pointsman.yaml"
+    path.write_text(path.read_text() + hooks)
+    site.do("card", "create", "--title", "x", "--column", "ready")
+    assert site.once() == -9
+    (site.folder / "fine").touch()
+    site.until(lambda: settled(site), site.once)
+    assert site.trace("hooks") == ["made", "before", "before"]
+
+
+def test_a_retry_that_was_decided_is_not_decided_again(site: Site) -> None:
+    """D064: one row, the same due time."""
+    (site.folder / "bots" / "work.bot").write_text(BOT.replace("echo {{vars.title}} >> FOLDER/trace", "exit 1"))
+    path = site.folder / "pointsman.yaml"
+    path.write_text(path.read_text().replace("base: 100ms, cap: 300ms", "base: 600s, cap: 600s"))
+    site.do("card", "create", "--title", "x", "--column", "ready")
+    assert site.once(crash_at="E4") == -9
+    due = retries(site)
+    assert site.once() == 0
+    assert (len(due), retries(site)) == (1, due)
+    assert site.read("inspect")["runs"][0]["status"] == "failed_resumable"
+
+
+def retries(site: Site) -> list[object]:
+    with sqlite3.connect(site.folder / ".pointsman" / "pointsman.db") as store:
+        return store.execute("SELECT card_id, not_before, attempt FROM retry").fetchall()

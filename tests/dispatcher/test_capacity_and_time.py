@@ -11,6 +11,7 @@ import pytest
 
 from connectors.card import PERSON
 from connectors.drafts import CardPatch
+from connectors.errors import Unsupported
 from dispatcher.pulse import Pulse
 from engine.failures import FailureCode
 from engine.states import RunStatus
@@ -261,3 +262,27 @@ def test_reading_changes_no_event(yard: Yard) -> None:
             assert (answer.code, bool(json.loads(answer.out))) == (0, True), answer.err
         seen.append((len([*yard.board.history()]), yard.run(card).event_seq))
     assert seen[0] == seen[1]
+
+
+def test_a_give_up_whose_move_is_refused_is_moved_later_and_held_meanwhile(
+    yard: Yard, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D115."""
+    yard.bot(tool("exit 1"))
+    card = yard.make()
+    for _ in range(2):
+        yard.settled()
+        clock.advance(400)
+    yard.tick()
+
+    def refuse(_card: str, _move: object) -> object:
+        raise Unsupported("the board takes no moves", "try again")
+
+    monkeypatch.setattr(yard.board, "move", refuse)
+    yard.tick(3)
+    assert yard.column(card) == "in_progress"
+    assert yard.run(card).epoch == 3
+    monkeypatch.undo()
+    clock.advance(400)
+    yard.tick(2)
+    assert (yard.column(card), yard.run(card).epoch) == ("blocked", 3)

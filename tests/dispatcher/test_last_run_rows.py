@@ -15,7 +15,10 @@ import pytest
 
 from dispatcher.ledger import cards
 from dispatcher.ledger.records import ClaimState
-from engine.errors import StoreBusy
+from dispatcher.pointing import point
+from dispatcher.refusals import Refused
+from engine.api import LaunchRequest
+from engine.errors import RunUnknown, StoreBusy
 from engine.events import EventType
 from engine.failures import FailureCode
 from engine.states import RunStatus
@@ -290,3 +293,25 @@ def test_a_run_whose_stop_never_comes_keeps_its_slot_and_says_so_once(
     assert report.state["slots"] == {"used": 1, "max": 1, "over": 0, "overdue": 1}
     assert any("told to stop" in reason for reason in yard.daemon.not_ready())
     assert (len(yard.runs()), yard.reason(other)) == (1, "no_slot")
+
+
+def test_a_card_pointed_at_somebody_elses_run_is_settled_by_it(yard: Yard) -> None:
+    """Section 6: it is settled like any other, also when its outcome was passed long ago."""
+    card = yard.make()
+    yard.wiring.engine.launch(LaunchRequest(yard.folder / "bots" / "work.bot", yard.folder, {}, {}, run_id="mine"))
+    yard.tick(3, pick=False)
+    point(yard.wiring, yard.card(card), "mine")
+    yard.tick(3)
+    assert (yard.column(card), len(yard.runs())) == ("review", 1)
+    with pytest.raises(RunUnknown):
+        point(yard.wiring, yard.card(card), "nothing")
+
+
+def test_the_pointer_of_a_living_run_stays(yard: Yard) -> None:
+    """Section 29."""
+    yard.bot(waits(yard.folder))
+    card = yard.make()
+    yard.tick(wait=False)
+    yard.until("started")
+    with pytest.raises(Refused, match="is alive"):
+        point(yard.wiring, yard.card(card), "")
