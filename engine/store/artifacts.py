@@ -14,8 +14,8 @@ from sqlalchemy import select
 from engine.checkpoint import ArtifactVersion, in_force
 from engine.run import SourceFile
 from engine.store.database import Database
+from engine.store.names import table
 from engine.store.rows import Row
-from engine.store.tables import table
 
 _ARTIFACT = table("artifact")
 _SOURCE = table("run_source")

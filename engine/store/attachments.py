@@ -19,9 +19,9 @@ from sqlalchemy import select
 from engine.errors import BadInput, StoreFull
 from engine.run import Attachment, check_run_id
 from engine.store.database import Database
+from engine.store.names import table
 from engine.store.prepared import upserting
 from engine.store.rows import Row
-from engine.store.tables import table
 
 _ATTACHMENT = table("attachment")
 _PUT = upserting(_ATTACHMENT)

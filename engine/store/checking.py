@@ -16,8 +16,8 @@ from sqlalchemy.types import TypeDecorator
 
 from engine.store import health
 from engine.store.columns import Json, Undecodable, UtcTime, read_json
+from engine.store.names import TABLES
 from engine.store.removal import OWNED_BY_RUNS
-from engine.store.tables import TABLES
 
 _PAGE = 500
 _DIALECT = DefaultDialect()

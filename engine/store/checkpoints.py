@@ -13,9 +13,9 @@ from sqlalchemy import bindparam, func, select
 from engine.checkpoint import BranchRow, Head, OutputRow, StoredOutput
 from engine.store.database import Database
 from engine.store.heads import read_head
+from engine.store.names import table
 from engine.store.prepared import PreparedRead
 from engine.store.rows import Row
-from engine.store.tables import table
 
 _CHECKPOINT = table("checkpoint")
 _OUTPUT = table("node_output")

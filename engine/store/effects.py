@@ -19,9 +19,9 @@ from engine.run import EFFECT_NEXT, IN_DOUBT, EffectRecord, EffectState, Settled
 from engine.store import writes
 from engine.store.changes import Written
 from engine.store.database import Database
+from engine.store.names import table
 from engine.store.prepared import Prepared, inserting
 from engine.store.rows import Row
-from engine.store.tables import table
 from engine.store.writes import Timed
 
 _EFFECT = table("effect")

@@ -14,8 +14,8 @@ from engine.checkpoint import Mark, MarkFile
 from engine.ports import Clock
 from engine.store import writes
 from engine.store.database import Database
+from engine.store.names import table
 from engine.store.rows import Row
-from engine.store.tables import table
 
 _MARK = table("workspace_mark")
 _FILE = table("workspace_file")

@@ -18,9 +18,9 @@ from engine.store import writes
 from engine.store.changes import AnswersAccepted
 from engine.store.cursors import Cursor
 from engine.store.database import Database
+from engine.store.names import table
 from engine.store.prepared import Prepared
 from engine.store.rows import Row
-from engine.store.tables import table
 
 _QUESTION = table("interaction")
 _CHUNK = 500

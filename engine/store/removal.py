@@ -14,9 +14,9 @@ from sqlalchemy import bindparam, delete
 from engine.errors import WrongStatus
 from engine.states import can_be_deleted
 from engine.store.cursors import Cursor
+from engine.store.names import TABLES, table
 from engine.store.prepared import Prepared, inserting
 from engine.store.run_reads import READ_RUN, READ_TOMBSTONE, absent
-from engine.store.tables import TABLES, table
 
 _KEPT = frozenset({"run", "tombstone", "spend_day"})
 OWNED_BY_RUNS = frozenset(name for name, one in TABLES.items() if "run_id" in one.c and name not in _KEPT)

@@ -18,8 +18,8 @@ from engine.ports import Clock
 from engine.store import writes
 from engine.store.changes import Written
 from engine.store.database import Database
+from engine.store.names import table
 from engine.store.prepared import Prepared
-from engine.store.tables import table
 from engine.store.writes import Timed
 
 _RUN, _OUTPUT, _QUESTION, _EFFECT = table("run"), table("node_output"), table("interaction"), table("effect")

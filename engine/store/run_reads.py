@@ -17,9 +17,9 @@ from engine.states import RunStatus
 from engine.store.changes import Listing, RunFilter, Stop, UnreadableRun
 from engine.store.cursors import Cursor
 from engine.store.database import Database
+from engine.store.names import OPEN, table
 from engine.store.prepared import PreparedRead
 from engine.store.records import read_run
-from engine.store.tables import OPEN, table
 
 _RUN = table("run")
 _TOMBSTONE = table("tombstone")

@@ -25,12 +25,12 @@ from engine.store.checkpoints import READ_HEAD
 from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.heads import read_head
+from engine.store.names import table
 from engine.store.prepared import Prepared, inserting_new
 from engine.store.records import new_run_values, plain, read_run
 from engine.store.removal import remove_files, remove_rows
 from engine.store.run_reads import READ_RUN, READ_TOMBSTONE, RunReads, absent, absent_here
 from engine.store.setter import set_status
-from engine.store.tables import table
 from engine.store.writes import Timed
 
 _log = logging.getLogger(__name__)

@@ -17,11 +17,11 @@ from engine.store import writes
 from engine.store.changes import Stop, Transition
 from engine.store.cursors import Cursor
 from engine.store.database import take_sequence
+from engine.store.names import table
 from engine.store.planning import Plan, StatusColumns, check_allowed, plan_change, reported
 from engine.store.prepared import Prepared, PreparedRead
 from engine.store.rows import Row
 from engine.store.run_reads import absent_here
-from engine.store.tables import table
 from engine.store.writes import Advanced, Timed
 
 _RUN = table("run")

@@ -11,7 +11,7 @@ from datetime import date
 from sqlalchemy import func, select
 
 from engine.store.database import Database
-from engine.store.tables import table
+from engine.store.names import table
 
 _SPEND = table("spend_day")
 _EARLIER = _SPEND.alias("earlier")

@@ -12,8 +12,8 @@ from sqlalchemy import select
 
 from engine.events import Event
 from engine.store.database import Database
+from engine.store.names import table
 from engine.store.rows import Row
-from engine.store.tables import table
 
 _EVENT = table("event")
 _PAGE = 1000

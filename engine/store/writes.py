@@ -19,8 +19,8 @@ from engine.run import SourceFile
 from engine.store.changes import Stop, Written
 from engine.store.cursors import Cursor
 from engine.store.heads import head_values
+from engine.store.names import table
 from engine.store.prepared import Prepared, PreparedRead, inserting, upserting
-from engine.store.tables import table
 
 SOURCE_LIMIT = 1024 * 1024
 """Characters of all source files together; above it only the main file is kept, marked."""

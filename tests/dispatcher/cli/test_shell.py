@@ -208,3 +208,12 @@ def test_a_full_disk_behind_stdout_is_told(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "could not be written" in done.stderr
+
+
+def test_the_engine_loads_no_table_classes() -> None:
+    """interface.md 1: statements are built from names alone; the classes are for migrations and tests."""
+    code = (
+        "import sys, engine.api, engine.store.store; print(sorted(set(sys.modules) & {'sqlmodel', 'sqlalchemy.orm'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[3])
+    assert done.stdout.strip() == "[]", done.stderr

@@ -6,14 +6,18 @@ import json
 import sqlite3
 import stat
 import threading
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import create_engine, text
+from sqlalchemy import Column, Float, Integer, String, Table, create_engine, text
 
 from engine.errors import InvalidSetting, SchemaNewer, StoreBusy, StoreFull, StoreUnreachable
+from engine.store import names
+from engine.store.columns import Flag, Json, UtcTime
 from engine.store.database import Database
 from engine.store.migrations import snapshot, upgrade
 from engine.store.tables import TABLES, EngineTable
@@ -96,6 +100,24 @@ def test_the_table_classes_describe_the_migrated_schema(tmp_path: Path) -> None:
         assert compare_metadata(context, EngineTable.metadata) == []
         made = dict(connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'index'")).all())
     assert "WHERE status IN ('queued', 'running', 'paused_waiting_human', 'paused_operator')" in made["ix_run_open"]
+
+
+def test_the_names_of_the_statements_are_those_of_the_table_classes() -> None:
+    def told(tables: Mapping[str, Table]) -> dict[str, list[tuple[str, object, bool, object]]]:
+        return {
+            name: [
+                (column.name, _family(column), column.primary_key, column.default and column.default.arg)
+                for column in table.columns
+            ]
+            for name, table in tables.items()
+        }
+
+    assert told(names.TABLES) == told(dict(sorted(TABLES.items())))
+
+
+def _family(column: Column[Any]) -> object:
+    kind = type(column.type)
+    return kind if kind in {Json, UtcTime, Flag, Integer, Float} else String
 
 
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
