@@ -15,6 +15,7 @@ from connectors.native.board import NativeBoard
 from dispatcher.card_reading import documents_of, whole_document
 from dispatcher.documents import Document as Json
 from dispatcher.documents import comment_document, event_document, unread_document
+from dispatcher.pointing import point
 from dispatcher.refusals import Refused
 from dispatcher.web.answers import Document
 from dispatcher.web.backstage import Backstage, Behind
@@ -88,6 +89,8 @@ def patch_card(behind: Behind, card_id: str, body: PatchCard, board: Board = "",
         column=body.column,
         version=None if body.version is None else str(body.version),
     )
+    if body.last_run is not None:
+        point(behind.wiring, card, body.last_run)
     card = native.update(card.id, patch, _mover(x_run))
     return Document(_documents(behind, [card])[0])
 

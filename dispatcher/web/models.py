@@ -40,6 +40,7 @@ class PatchCard(CardBody):
     """``PATCH /api/cards/{id}``; with ``version`` only if the card is still at it."""
 
     title: str | None = None
+    last_run: str | None = None
     version: str | int | None = None
 
 

@@ -105,3 +105,11 @@ def test_cards_are_paged_and_placed(client: httpx.Client) -> None:
     assert client.get("/api/cards", params={"limit": -1}).status_code == 422
     assert client.patch("/api/cards/1", json={"column": "review", "title": "z"}).json()["column"] == "review"
     assert client.get("/api/cards", params={"board": "elsewhere"}).status_code == 422
+
+
+def test_a_card_is_pointed_at_a_run_that_is_there(client: httpx.Client) -> None:
+    """dispatcher.md 6 and 29."""
+    card = client.post("/api/cards", json={"title": "x"}).json()
+    answer = client.patch(f"/api/cards/{card['id']}", json={"last_run": "nothing"})
+    assert answer.status_code == 404
+    assert client.patch(f"/api/cards/{card['id']}", json={"last_run": ""}).json()["last_run"] is None
