@@ -48,9 +48,7 @@ TRANSITIONS: Mapping[RunStatus, frozenset[RunStatus]] = MappingProxyType(
         _S.PAUSED_OPERATOR: frozenset({_S.RUNNING, _S.QUEUED, _S.CANCELLED, _S.PAUSED_OPERATOR}),
         _S.FINISHED: frozenset(),
         _S.FAILED: frozenset({_S.PAUSED_OPERATOR}),
-        _S.FAILED_RESUMABLE: frozenset(
-            {_S.RUNNING, _S.QUEUED, _S.CANCELLED, _S.FAILED_RESUMABLE, _S.PAUSED_OPERATOR}
-        ),
+        _S.FAILED_RESUMABLE: frozenset({_S.RUNNING, _S.QUEUED, _S.CANCELLED, _S.FAILED_RESUMABLE, _S.PAUSED_OPERATOR}),
         _S.CANCELLED: frozenset({_S.RUNNING, _S.QUEUED, _S.PAUSED_OPERATOR, _S.CANCELLED}),
     }
 )
