@@ -324,7 +324,7 @@ def test_a_bot_with_an_error_names_file_and_line(yard: Yard) -> None:
 
 
 def test_a_bot_without_vars_runs_on_a_board_that_has_some(yard: Yard) -> None:
-    """dispatcher.md 20: names that the bot does not declare are left out with a warning, none or some declared alike."""
+    """dispatcher.md 20: names that a bot does not declare are left out with a warning, also when it declares none."""
     yard.bot("tool work:\n  command: `true`\n\nworkflow bare:\n  entry: work\n  work -> done\n", "bare")
     card = yard.make(bot="bare", bot_args={"other": "x"})
     yard.settled()

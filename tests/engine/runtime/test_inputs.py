@@ -36,6 +36,6 @@ def test_which_edges_take_part(taken: tuple[int, ...], with_output: str, wanted:
 def test_loop_edges_are_applied_last_even_when_they_are_declared_first() -> None:
     back = Edge(0, "n", "n", loop="l", mappings=(Mapped("k", parse("again")),))
     seed = Edge(1, "seed", "n", mappings=(Mapped("k", parse("seed")), Mapped("only", parse("only"))))
-    edges = participating((back, seed), (0,), "seed n".split().__contains__)
+    edges = participating((back, seed), (0,), ["seed", "n"].__contains__)
     made = build_input({"v": 1}, edges, lambda mapped, _: mapped.value.source)
     assert made == {"v": 1, "k": "again", "only": "only"}
