@@ -22,6 +22,12 @@ class Completed:
     warnings: tuple[str, ...] = ()
 
 
+RECOVERY = "recovery"
+"""Kind of the question whether a failed node shall run again (engine.md 6.5)."""
+CHILD_WAITING = "child_waiting"
+"""Kind of the pause of a parent whose child waits for a person: the question is the child's (engine.md 9.6)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a paused node asks: kind ``human``, ``recovery``, ...; ``questions`` is shown read-only, ``fields`` is the

@@ -13,7 +13,7 @@ from engine.checkpoint import PendingQuestion
 from engine.dsl.graph import Field, Graph, HumanNode, ValueType
 from engine.dsl.values import check_answers, coerce_answers, staged_path
 from engine.errors import BadInput, InvalidAnswers
-from engine.runtime.executing import RECOVERY
+from engine.outcome import RECOVERY
 from engine.store.attachments import Attachments
 
 

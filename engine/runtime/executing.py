@@ -14,7 +14,7 @@ from engine.dsl.values import check_output
 from engine.events import EventType
 from engine.failures import FailureCode
 from engine.nodes.base import NodeContext
-from engine.outcome import Completed, Failed, Outcome, Paused, Question
+from engine.outcome import RECOVERY, Completed, Failed, Outcome, Paused, Question
 from engine.runtime.attempt import Line
 from engine.runtime.budget import REFUSE_AT, Axis, readings
 from engine.runtime.classify import classify
@@ -26,8 +26,6 @@ from engine.runtime.writing import save_recovery
 
 ACKNOWLEDGE = "acknowledge_recovery"
 """The field that answers a recovery pause (engine.md 6.5)."""
-RECOVERY = "recovery"
-"""The kind of that question."""
 
 
 def execute(line: Line, step: Step) -> Outcome:

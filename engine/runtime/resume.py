@@ -13,13 +13,12 @@ from engine.checkpoint import Head, visible
 from engine.errors import AlreadyRunning
 from engine.events import EventType
 from engine.failures import FailureCode
-from engine.outcome import Completed
+from engine.outcome import RECOVERY, Completed
 from engine.run import RunRecord
 from engine.runtime.admission import Admitted, Answered, admit, check_status
 from engine.runtime.attempt import Line
 from engine.runtime.budget import Refused, before_node
 from engine.runtime.ending import over_budget
-from engine.runtime.executing import RECOVERY
 from engine.runtime.host import Host
 from engine.runtime.loop import run_to_end
 from engine.runtime.marking import mark_resume

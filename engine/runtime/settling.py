@@ -11,14 +11,12 @@ from dataclasses import replace
 from engine.checkpoint import ArtifactVersion, Interaction, OutputRow, PendingQuestion
 from engine.dsl.graph import RouterMode, RouterNode
 from engine.events import EventType, NewEvent
-from engine.outcome import Completed, Failed, Outcome, Paused, Question
+from engine.outcome import CHILD_WAITING, RECOVERY, Completed, Failed, Outcome, Paused, Question
 from engine.runtime.attempt import Line
 from engine.runtime.budget import to_warn
 from engine.runtime.ending import Ending, asked, failed_resumable, paused_operator, stopped
-from engine.runtime.executing import RECOVERY
 from engine.runtime.preparing import Step, question_id
 from engine.runtime.state import FAN_OUT
-from engine.runtime.subbot import CHILD_WAITING
 
 
 def settle(line: Line, step: Step, outcome: Outcome) -> Ending | None:

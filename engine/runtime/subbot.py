@@ -14,7 +14,7 @@ from engine.dsl.graph import SubbotNode
 from engine.dsl.rendering import value
 from engine.errors import AmbiguousUnread, RunDeleted, RunUnknown
 from engine.failures import FailureClass, FailureCode, row_of
-from engine.outcome import Completed, Failed, Outcome, Paused, Question
+from engine.outcome import CHILD_WAITING, Completed, Failed, Outcome, Paused, Question
 from engine.run import RunRecord
 from engine.runtime.attempt import Line
 from engine.runtime.classify import NodeFailure
@@ -25,8 +25,6 @@ from engine.states import RunStatus, is_ended, is_running
 from engine.store.locks import held
 from engine.store.store import Store
 
-CHILD_WAITING = "child_waiting"
-"""The kind of the pause, and its reason in ``run_paused``."""
 DEEPEST = 16
 
 
