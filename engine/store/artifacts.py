@@ -19,6 +19,7 @@ from engine.store.rows import Row
 
 _ARTIFACT = table("artifact")
 _SOURCE = table("run_source")
+_TEXT = table("source_text")
 
 
 class Artifacts:
@@ -53,7 +54,9 @@ class Sources:
 
     def of(self, run_id: str) -> tuple[SourceFile, ...]:
         """The files of the executed program, main first; ``main_only`` when its parts were too large to keep."""
-        query = select(_SOURCE).where(_SOURCE.c.run_id == run_id).order_by(_SOURCE.c.position)
+        texts = _SOURCE.outerjoin(_TEXT, _TEXT.c.digest == _SOURCE.c.digest)
+        query = select(_SOURCE, _TEXT.c.source).select_from(texts).where(_SOURCE.c.run_id == run_id)
+        query = query.order_by(_SOURCE.c.position)
         with self._database.read() as connection:
             found = connection.execute(query).mappings().all()
         rows = [Row("run_source", f"{run_id}/{place}", values) for place, values in enumerate(found)]

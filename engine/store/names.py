@@ -58,8 +58,9 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
             "permissions:json rules:json children:json cost_usd_total:float=0 created_at:time updated_at:time "
             "queued_at:time claimed_at:time finished_at:time last_event_at:time"
         ),
-        "run_source": ("run_id! position!:int path main_only:flag=0 source"),
+        "run_source": ("run_id! position!:int path main_only:flag=0 digest"),
         "session": ("run_id! slot! backend= fingerprint= state:json"),
+        "source_text": ("digest! source"),
         "spend_day": ("day! key! run_id= cost_usd:float=0"),
         "store_counter": ("name! value:int=0"),
         "tombstone": ("run_id! deleted_at:time"),

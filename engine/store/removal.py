@@ -9,7 +9,7 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import bindparam, delete
+from sqlalchemy import bindparam, delete, exists
 
 from engine.errors import WrongStatus
 from engine.states import can_be_deleted
@@ -24,7 +24,9 @@ OWNED_BY_RUNS = frozenset(name for name, one in TABLES.items() if "run_id" in on
 _OWNED = tuple(
     Prepared(delete(table(name)).where(table(name).c.run_id == bindparam("the_run"))) for name in sorted(OWNED_BY_RUNS)
 )
-_RUN = table("run")
+_RUN, _TEXT, _SOURCE = table("run"), table("source_text"), table("run_source")
+_DROP_TEXTS = Prepared(delete(_TEXT).where(~exists().where(_SOURCE.c.digest == _TEXT.c.digest)))
+"""Texts of programs that no run names any more."""
 _DROP_RUN = Prepared(delete(_RUN).where(_RUN.c.id == bindparam("the_run")))
 _BURY = inserting(table("tombstone"))
 
@@ -40,6 +42,7 @@ def remove_rows(cursor: Cursor, run_id: str, at: datetime) -> None:
         raise WrongStatus(message, "cancel it first, or wait until it has ended")
     for statement in (*_OWNED, _DROP_RUN):
         statement.run(cursor, key)
+    _DROP_TEXTS.run(cursor, {})
     _BURY.run(cursor, {"run_id": run_id, "deleted_at": at})
 
 

@@ -79,14 +79,23 @@ _CLUSTERED: dict[str, bool] = {"sqlite_with_rowid": False}
 
 
 class RunSource(EngineTable, table=True):
-    """A source file of the executed program; position 0 is the main file."""
+    """A source file of the executed program; position 0 is the main file. Its text is kept once for all runs."""
 
     __tablename__ = "run_source"
-    __table_args__: ClassVar[dict[str, bool]] = _CLUSTERED
+    __table_args__ = (Index("ix_run_source_digest", "digest"), _CLUSTERED)
     run_id: str = Field(primary_key=True)
     position: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     path: str = Field(sa_type=Text)
     main_only: bool = Field(default=False, sa_type=Flag)
+    digest: str
+
+
+class SourceText(EngineTable, table=True):
+    """A text of some run's program, by the SHA-256 of its bytes."""
+
+    __tablename__ = "source_text"
+    __table_args__: ClassVar[dict[str, bool]] = _CLUSTERED
+    digest: str = Field(primary_key=True)
     source: str = Field(sa_type=Text)
 
 

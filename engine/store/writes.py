@@ -6,6 +6,7 @@ rows of this step alone, never on the length of the run (engine.md 2.2).
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +21,7 @@ from engine.store.changes import Stop, Written
 from engine.store.cursors import Cursor
 from engine.store.heads import head_values
 from engine.store.names import table
-from engine.store.prepared import Prepared, PreparedRead, inserting, upserting
+from engine.store.prepared import Prepared, PreparedRead, inserting, inserting_new, upserting
 
 SOURCE_LIMIT = 1024 * 1024
 """Characters of all source files together; above it only the main file is kept, marked."""
@@ -67,6 +68,7 @@ _ADD_MARK_FILE = inserting(table("workspace_file"))
 _PUT_QUESTION = upserting(table("interaction"))
 _SOURCE = table("run_source")
 _ADD_SOURCE = inserting(_SOURCE)
+_KEEP_TEXT = inserting_new(table("source_text"))
 _DROP_SOURCES = Prepared(delete(_SOURCE).where(_SOURCE.c.run_id == bindparam("the_run")))
 
 
@@ -234,11 +236,16 @@ def question_values(question: Interaction) -> Mapping[str, Any]:
 
 
 def put_sources(cursor: Cursor, run_id: str, sources: tuple[SourceFile, ...]) -> None:
-    """Store the program's files, main first; above ``SOURCE_LIMIT`` the main file alone, marked."""
+    """Store the program's files, main first; above ``SOURCE_LIMIT`` the main file alone, marked.
+
+    A text is kept once, however many runs name it (language.md 15).
+    """
     _DROP_SOURCES.run(cursor, {"the_run": run_id})
     kept = sources
     if sum(len(source.text) for source in sources) > SOURCE_LIMIT:
         kept = (SourceFile(sources[0].path, sources[0].text, main_only=True),)
     for position, source in enumerate(kept):
+        digest = hashlib.sha256(source.text.encode("utf-8", "surrogatepass")).hexdigest()
+        _KEEP_TEXT.run(cursor, {"digest": digest, "source": source.text})
         values = {"run_id": run_id, "position": position, "path": source.path}
-        _ADD_SOURCE.run(cursor, {**values, "main_only": source.main_only, "source": source.text})
+        _ADD_SOURCE.run(cursor, {**values, "main_only": source.main_only, "digest": digest})

@@ -1,4 +1,4 @@
--- 1afb9c7921fce745d856c27d0bd534f596fa5ce43586ccd4396f715e03537d28
+-- ab60ed9e1f35874cd07e4b6ba4a691c11afdfe8513b473541ddf2605797c7e12
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
@@ -409,7 +409,7 @@ CREATE TABLE run_source (
 	position INTEGER NOT NULL, 
 	path TEXT NOT NULL, 
 	main_only INTEGER NOT NULL, 
-	source TEXT NOT NULL, 
+	digest VARCHAR NOT NULL, 
 	PRIMARY KEY (run_id, position)
 )
  WITHOUT ROWID
@@ -441,6 +441,14 @@ CREATE TABLE settlement (
 	opened_at TEXT NOT NULL, 
 	PRIMARY KEY (board, card_id, run_id, outcome)
 );
+CREATE TABLE source_text (
+	digest VARCHAR NOT NULL, 
+	source TEXT NOT NULL, 
+	PRIMARY KEY (digest)
+)
+ WITHOUT ROWID
+
+;
 CREATE TABLE spend_day (
 	day VARCHAR NOT NULL, 
 	"key" VARCHAR NOT NULL, 
@@ -490,6 +498,7 @@ CREATE TABLE workspace_mark (
 CREATE INDEX ix_run_created ON run (created_at, id);
 CREATE INDEX ix_run_open ON run (status, claimed_at) WHERE status IN ('queued', 'running', 'paused_waiting_human', 'paused_operator');
 CREATE INDEX ix_run_outcome ON run (outcome_sequence) WHERE outcome_sequence > 0;
+CREATE INDEX ix_run_source_digest ON run_source (digest);
 CREATE INDEX ix_effect_run ON effect (run_id, node_id);
 CREATE INDEX ix_effect_state ON effect (state);
 CREATE INDEX ix_spend_key ON spend_day ("key", day);

@@ -375,6 +375,25 @@ def test_sources_above_a_mebibyte_are_kept_as_their_main_file_alone(store: Store
     assert store.sources.of("r1") == (SourceFile("main.bot", "m", main_only=True),)
 
 
+def test_a_text_is_kept_once_for_all_runs_that_name_it(store: Store) -> None:
+    """language.md 15: what runs record of their programs does not grow with their number."""
+
+    def texts() -> list[str]:
+        with store.database.read() as connection:
+            return list(connection.execute(text("SELECT source FROM source_text ORDER BY source")).scalars())
+
+    shared, own = SourceFile("lib/shared.bot", "shared"), SourceFile("main.bot", "own")
+    for run_id, parts in (("r1", (shared,)), ("r2", (own, shared))):
+        store.runs.insert_claimed(new_run(run_id), Launch(OWNER, Head("entry"), parts))
+        store.runs.transition(run_id, Transition(RunStatus.FINISHED, frozenset({RunStatus.RUNNING})))
+    assert texts() == ["own", "shared"]
+    assert store.sources.of("r2") == (own, shared)
+    store.runs.delete("r2")
+    assert (texts(), store.sources.of("r1")) == (["shared"], (shared,))
+    store.runs.delete("r1")
+    assert texts() == []
+
+
 def test_budget_and_children_can_be_stored_and_only_on_a_run_that_exists(store: Store) -> None:
     launched(store)
     store.runs.set_ask("r1", BudgetAsk(max_duration=1.5))

@@ -76,6 +76,13 @@ def _run_source() -> None:
         sa.Column("position", sa.Integer, primary_key=True, autoincrement=False, nullable=False),
         sa.Column("path", sa.Text, nullable=False),
         sa.Column("main_only", FLAG, nullable=False),
+        sa.Column("digest", sa.String, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("ix_run_source_digest", "run_source", ["digest"])
+    op.create_table(
+        "source_text",
+        sa.Column("digest", sa.String, primary_key=True, nullable=False),
         sa.Column("source", sa.Text, nullable=False),
         sqlite_with_rowid=False,
     )
