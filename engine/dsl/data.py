@@ -7,7 +7,6 @@ people give at launch is coerced elsewhere.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -25,6 +24,7 @@ from engine.dsl.ast import (
 )
 from engine.dsl.diagnostics import Diagnostics, suggestion
 from engine.dsl.graph import Field, Span, ValueType, Var
+from engine.dsl.patterns import matches, problem_of
 from engine.dsl.reader import shown_value
 from engine.dsl.textform import NotJson, read_json
 
@@ -162,12 +162,9 @@ def _constraints(line: Property, typed: TypeValue, kind: ValueType, found: Diagn
         if member in members[:place]:
             found.add("C127", seen["enum"], name=line.key, member=member)
     pattern = seen["matching"].values[0] if "matching" in seen else ""
-    if pattern:
-        try:
-            re.compile(pattern)
-        except (re.error, RecursionError, OverflowError) as problem:
-            found.add("C161", seen["matching"], problem=f"the pattern of `{line.key}` cannot be read: {problem}")
-            pattern = ""
+    if problem := problem_of(pattern):
+        found.add("C161", seen["matching"], problem=f"the pattern of `{line.key}` cannot be used: {problem}")
+        pattern = ""
     return tuple(dict.fromkeys(members)), pattern
 
 
@@ -194,7 +191,7 @@ def outside(var: Var, value: object) -> tuple[str, dict[str, str]] | None:
         return None
     if var.enum and value not in var.enum:
         return "C126", {"name": var.name, "members": ", ".join(f'"{member}"' for member in var.enum)}
-    if var.pattern and re.search(var.pattern, value) is None:
+    if var.pattern and not matches(var.pattern, value):
         return "C161", {"problem": f'the default of `{var.name}` does not match its pattern "{var.pattern}"'}
     return None
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from engine.dsl.expression_tokens import INT_DIGITS, INT_MAX, INT_MIN
 from engine.dsl.graph import Field, ValueType, Var
+from engine.dsl.patterns import matches
 from engine.dsl.textform import NotJson, is_unicode, json_text, read_json, text_form, truthy, type_name
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "json_text",
     "launch_value",
     "literal_value",
-    "pattern_problem",
     "read_json",
     "schema_view",
     "staged_path",
@@ -263,18 +263,9 @@ def launch_value(var: Var, value: Any, *, typed: bool = False) -> Fit:
         found = coerce(var.type, value, var.enum)
     else:
         found = fit(var.type, value, var.enum)
-    if found.problem or not var.pattern or re.search(var.pattern, found.value):
+    if found.problem or not var.pattern or matches(var.pattern, found.value):
         return found
     return Fit(problem=f"wants text that matches {var.pattern}, found {_quoted(found.value)}")
-
-
-def pattern_problem(pattern: str) -> str:
-    """Why ``pattern`` is no regular expression, or nothing when it is one."""
-    try:
-        re.compile(pattern)
-    except re.error as problem:
-        return str(problem)
-    return ""
 
 
 # Outputs and answers.

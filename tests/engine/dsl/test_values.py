@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.dsl import values
+from engine.dsl import patterns, values
 from engine.dsl.graph import Field, ValueType, Var
 
 T = ValueType
@@ -195,8 +195,8 @@ def test_launch_values_meet_enum_and_pattern() -> None:
     assert values.launch_value(ticket, "see AB-12 there").value == "see AB-12 there"
     assert values.launch_value(ticket, "none").problem
     assert values.launch_value(Var("c", T.STRING, True, enum=RED_BLUE), "pink").problem
-    assert values.pattern_problem("(") != ""
-    assert values.pattern_problem(r"\d") == ""
+    assert patterns.problem_of("(") != ""
+    assert patterns.problem_of(r"\d") == ""
 
 
 FORM = (
