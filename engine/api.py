@@ -13,7 +13,7 @@ from engine.ports import Clock, IdMaker
 from engine.run import EffectRecord, RunRecord, check_run_id
 from engine.runtime.admission import Admitted, admit
 from engine.runtime.auto_resume import AutoResume, auto_resume
-from engine.runtime.host import Host
+from engine.runtime.host import Doors, Host
 from engine.runtime.launch import Prepared, launch, prepare_launch
 from engine.runtime.probing import in_doubt, may_send_again, probe, settle_by_hand
 from engine.runtime.promote import Promotion, PromotionKind, promote
@@ -53,7 +53,8 @@ class Engine:
     ) -> None:
         self.store = store
         nodes = {**NODE_KINDS, **settings.nodes}
-        self._host = Host(store, clock, ids, settings, owner_here(instance), Watcher(store), nodes=nodes)
+        doors, owner = Doors(launch, resume, promote), owner_here(instance)
+        self._host = Host(store, clock, ids, settings, owner, Watcher(store), doors, nodes=nodes)
 
     def check_launch(self, request: LaunchRequest) -> Prepared:
         """Compile and check the values; nothing is written. Raises SourceMissing, SourceInvalid, InvalidVars."""

@@ -6,7 +6,7 @@ Made once by ``api.Engine``; thread-safe. Attempts come and go, the host stays.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -14,7 +14,8 @@ from engine.dsl.graph import NodeKind
 from engine.nodes.base import Execute
 from engine.nodes.kinds import NODE_KINDS
 from engine.ports import Clock, IdMaker
-from engine.run import Owner
+from engine.run import Owner, RunRecord
+from engine.runtime.requests import LaunchRequest, ResumeRequest
 from engine.runtime.settings import EngineSettings
 from engine.runtime.stop import StopCause, StopCell
 from engine.runtime.watch import Watcher
@@ -74,6 +75,15 @@ class Executing:
 
 
 @dataclass(frozen=True, slots=True)
+class Doors:
+    """How a node starts, continues and takes over a run of its own; handed in, since runs are made of nodes."""
+
+    launch: Callable[[Host, LaunchRequest], RunRecord]
+    resume: Callable[[Host, ResumeRequest], RunRecord]
+    promote: Callable[[Host, str, float], object]
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
     """Everything that outlives an attempt. ``owner`` is the identity of this process."""
 
@@ -83,5 +93,6 @@ class Host:
     settings: EngineSettings
     owner: Owner
     watcher: Watcher
+    doors: Doors
     executing: Executing = field(default_factory=Executing)
     nodes: Mapping[NodeKind, Execute | None] = field(default_factory=lambda: NODE_KINDS)

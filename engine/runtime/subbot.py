@@ -56,8 +56,6 @@ def _known(host: Host, child: str) -> RunRecord | None:
 
 
 def _start(line: Line, step: Step, key: str) -> RunRecord:
-    from engine.runtime.launch import launch
-
     node, attempt = step.node, line.attempt
     assert isinstance(node, SubbotNode)
     if _depth(attempt.host.store, attempt.run_id) >= DEEPEST:
@@ -79,26 +77,21 @@ def _start(line: Line, step: Step, key: str) -> RunRecord:
         parent_id=attempt.run_id,
         within=attempt.stop,
     )
-    return launch(attempt.host, request)
+    return attempt.host.doors.launch(attempt.host, request)
 
 
 def _take_over(line: Line, record: RunRecord) -> RunRecord:
     """A child that died with its parent goes on where it stopped; its finished nodes do not run again."""
-    from engine.runtime.promote import promote
-    from engine.runtime.resume import resume
-
-    promote(line.attempt.host, record.id, 0.0)
-    request = ResumeRequest(record.id, attended=False, within=line.attempt.stop)
-    return resume(line.attempt.host, request)
+    host = line.attempt.host
+    host.doors.promote(host, record.id, 0.0)
+    return host.doors.resume(host, ResumeRequest(record.id, attended=False, within=line.attempt.stop))
 
 
 def _again(line: Line, record: RunRecord) -> RunRecord:
     """A child in doubt about a remote call goes on as itself: afresh it would make the call without asking."""
-    from engine.runtime.resume import resume
-
     request = ResumeRequest(record.id, attended=line.attempt.told, within=line.attempt.stop)
     try:
-        return resume(line.attempt.host, request)
+        return line.attempt.host.doors.resume(line.attempt.host, request)
     except AmbiguousUnread as unread:
         raise NodeFailure(FailureCode.AMBIGUOUS_EFFECT, unread.message) from unread
 
