@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dispatcher.cli.output import rfc3339, table
-from engine.states import RunStatus
+from engine.states import can_be_rewound, can_person_resume
 
 if TYPE_CHECKING:
     from engine.documents import RunView
@@ -24,8 +24,10 @@ def stop_text(view: RunView) -> str:
         lines.append(f"  {record.error}")
     if head is not None and head.pending is not None:
         lines += _question(view)
-    elif head is not None and record.status != RunStatus.FINISHED:
+    elif head is not None and can_person_resume(record.status):
         lines.append(f"  at {head.node_id}; go on with: pointsman resume --run-id {record.id}")
+    elif head is not None and can_be_rewound(record.status):
+        lines.append(f"  for good; back to an earlier node with: pointsman rewind --run-id {record.id} --node NAME")
     return "\n".join(lines)
 
 

@@ -82,6 +82,14 @@ def test_a_run_that_fails_and_is_resumed(folder: Path) -> None:
     assert verb(folder, "resume", "--run-id", "r1").code == 5
 
 
+def test_a_run_that_failed_for_good_is_not_told_to_resume(folder: Path) -> None:
+    (folder / "ends.bot").write_text(CHAIN.replace("b -> done", "b -> fail").replace("; test -e ok", ""))
+    failed = verb(folder, "run", "ends.bot", "--run-id", "r1")
+    assert failed.code == 1
+    assert "pointsman rewind --run-id r1" in failed.out
+    assert "resume" not in failed.out
+
+
 def test_the_list_is_newest_first_and_filtered(folder: Path) -> None:
     assert verb(folder, "inspect", "--json").document == {"runs": []}
     assert not (folder / ".pointsman").exists()
