@@ -7,38 +7,15 @@ interrupting, unblocking, releasing) leave a card that still asks for them to th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
-from connectors.card import Card
 from dispatcher import log, parking
-from dispatcher.candidate import BoardFacts, Candidate
-from dispatcher.ledger.records import Key
-from dispatcher.policy import Action, Decision
+from dispatcher.policy import Action
 from dispatcher.reasons import Reason
-from dispatcher.starting import Wanted, start
+from dispatcher.starting import Judged, start
 from dispatcher.world import World
 
 _log = log.get(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A card with its facts and the decision about it."""
-
-    candidate: Candidate
-    decision: Decision
-    board: BoardFacts
-
-    @property
-    def card(self) -> Card:
-        """The card as it was judged."""
-        return self.candidate.card
-
-    @property
-    def key(self) -> Key:
-        """Its address."""
-        return self.card.board, self.card.id
 
 
 Hand = Callable[[World, Judged], None]
@@ -60,7 +37,7 @@ def begin_run(world: World, judged: Judged) -> None:
     if world.dry:
         world.note(judged.key, card.number, decision)
         return
-    done = start(world, Wanted(candidate, decision, judged.board))
+    done = start(world, judged)
     world.note(judged.key, card.number, done)
     if done.action is Action.HOLD:
         world.held[judged.key] = done

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 
 from connectors.card import Card
 from dispatcher import facts, gates, log, moving, order
-from dispatcher.actions import ACTIONS, Judged
+from dispatcher.actions import ACTIONS
 from dispatcher.candidate import BoardFacts
 from dispatcher.ledger.records import Key
 from dispatcher.policy import Action, Decision
 from dispatcher.reading import WAITING_DEPS, with_slots
 from dispatcher.reasons import REASONS, Reason
+from dispatcher.starting import Judged
 from dispatcher.world import World
 
 _log = log.get(__name__)

@@ -28,8 +28,8 @@ _log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A card that may start: what was judged, the decision, and the board's facts for the second look."""
+class Judged:
+    """A card with its facts, the decision about it, and the board's facts for a second look."""
 
     candidate: Candidate
     decision: Decision
@@ -46,7 +46,7 @@ class Wanted:
         return self.card.board, self.card.id
 
 
-def start(world: World, wanted: Wanted) -> Decision:
+def start(world: World, wanted: Judged) -> Decision:
     """S0 to S6 and the hand-over to a slot; the decision as it turned out: the start, or the hold."""
     crash, station = world.station.crash, world.station
     crash.passed("S0")
@@ -72,7 +72,7 @@ def start(world: World, wanted: Wanted) -> Decision:
     return _stamped(world, wanted, begun, epoch, again)
 
 
-def _planned(world: World, wanted: Wanted) -> cards.Start:
+def _planned(world: World, wanted: Judged) -> cards.Start:
     fresh = wanted.decision.action is Action.FRESH
     run_id = world.station.ids.new() if fresh else str(wanted.decision.run_id)
     chosen = _route(world, wanted.card) if fresh else None
@@ -92,7 +92,7 @@ def _route(world: World, card: Card) -> Route | None:
     return None if isinstance(found, Problem) else found
 
 
-def _second_look(world: World, wanted: Wanted) -> Card | Decision:
+def _second_look(world: World, wanted: Judged) -> Card | Decision:
     """S4: the card read by its id, and the gates again; a list may be older than the card."""
     try:
         answer = world.station.boards[wanted.card.board].get(wanted.card.id)
@@ -109,7 +109,7 @@ def _second_look(world: World, wanted: Wanted) -> Card | Decision:
     return decision if decision.action is not wanted.decision.action else answer
 
 
-def _stamped(world: World, wanted: Wanted, begun: cards.Start, epoch: int, card: Card) -> Decision:
+def _stamped(world: World, wanted: Judged, begun: cards.Start, epoch: int, card: Card) -> Decision:
     """S5 and S6: the attempt counts and the card points at the run; then the move to the running column."""
     station, crash = world.station, world.station.crash
     before = world.link(begun.key)
@@ -139,7 +139,7 @@ def _stamped(world: World, wanted: Wanted, begun: cards.Start, epoch: int, card:
     return _handed_over(world, wanted, plan)
 
 
-def _handed_over(world: World, wanted: Wanted, plan: Plan) -> Decision:
+def _handed_over(world: World, wanted: Judged, plan: Plan) -> Decision:
     begun = plan.begun
     link = world.links[begun.key]
     work = Work(
