@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from connectors.card import Card, MoverKind
+from connectors.chains import cycles
 from dispatcher import breakers, doubts
 from dispatcher.candidate import Blocker, BoardFacts, Candidate, Full, Pending, Problem, RetryWait
 from dispatcher.ledger.records import Key, Link
@@ -217,6 +218,7 @@ def candidate(world: World, card: Card, board: BoardFacts, *, released: bool = F
         gave_up={"n": stamp.attempts, "code": stamp.code, "error": stamp.error} if stamp else None,
         retry=_retry(world, key),
         blockers=blockers(world, card),
+        cycle=_cycle(world, key),
         caps=_caps(world, card, None),
     )
 
@@ -263,6 +265,20 @@ def blockers(world: World, card: Card) -> tuple[Blocker, ...]:
         elif not satisfied(world, other):
             found.append(Blocker(f"#{other.number}", other.column or "no column"))
     return tuple(blocker for blocker in found if blocker.column or blocker.error)
+
+
+def _cycle(world: World, key: Key) -> str:
+    """The chain through which the card waits for itself, empty when it does not; all cards are looked at in one go."""
+    if world.cycles is None:
+        world.cycles = cycles({each: _open_links(world, card) for each, card in world.cards.items() if card.blockers})
+    chain = world.cycles.get(key, ())
+    return " → ".join(f"#{world.cards[each].number}" for each in chain)
+
+
+def _open_links(world: World, card: Card) -> list[Key]:
+    """The blockers of the card that are there and not done."""
+    named = [(ref.board or card.board, ref.id) for ref in card.blockers or ()]
+    return [key for key in named if key in world.cards and not satisfied(world, world.cards[key])]
 
 
 def satisfied(world: World, card: Card) -> bool:

@@ -105,9 +105,18 @@ def read(world: World) -> None:
 
 
 def read_blockers(world: World, waiting: Iterable[Card]) -> None:
-    """The cards that these wait for, by id where no listing showed them."""
-    wanted = {(ref.board or card.board, ref.id) for card in waiting for ref in card.blockers or ()}
-    _read_by_id(world, wanted - set(world.cards))
+    """The cards that these wait for, and those that they wait for in turn, by id where no listing showed them.
+
+    One read per layer. A closed card ends its branch: what it waited for holds nobody any more.
+    """
+    layer, asked = list(waiting), set[Key]()
+    while layer:
+        named = {(ref.board or card.board, ref.id) for card in layer if not card.closed for ref in card.blockers or ()}
+        missing = named - set(world.cards) - asked
+        asked |= missing
+        _read_by_id(world, missing)
+        layer = [world.cards[key] for key in missing if key in world.cards]
+    world.cycles = None
 
 
 def _read_board(world: World, board: Board, seen: BoardRead) -> None:

@@ -91,6 +91,7 @@ class World:
     errors: list[str] = field(default_factory=list)
     bots: dict[str, Path | None] = field(default_factory=dict)
     answered: frozenset[str] | None = None
+    cycles: Mapping[Key, tuple[Key, ...]] | None = None
     careful: Callable[[World, Key, Callable[[], None]], None] = lambda _world, _key, work: work()
 
     def note(self, key: Key, number: int, decision: Decision) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from connectors.chains import find_cycle
+from connectors.chains import cycles, find_cycle
 from connectors.moves import Spot, positions_for
 
 PLACES = some.lists(some.floats(-1e3, 1e3), max_size=8, unique=True).map(sorted)
@@ -38,3 +38,14 @@ def test_a_cycle_beside_the_card_does_not_hang_the_search() -> None:
     links = {"a": ("b",), "b": ("a",)}
     assert find_cycle("start", ["a"], lambda ids: {each: links[each] for each in ids}) == ()
     assert find_cycle("a", ["b"], lambda ids: {each: links[each] for each in ids}) == ("a", "b", "a")
+
+
+def test_every_member_of_a_cycle_gets_its_chain_and_what_waits_for_it_is_no_member() -> None:
+    links = {"a": ["b"], "b": ["c"], "c": ["a"], "waits": ["a"], "free": ["done"], "self": ["self", "free"]}
+    assert cycles(links) == {
+        "a": ("a", "b", "c", "a"),
+        "b": ("b", "c", "a", "b"),
+        "c": ("c", "a", "b", "c"),
+        "self": ("self", "self"),
+    }
+    assert cycles({f"c{n}": [f"c{n + 1}"] for n in range(50_000)}) == {}
