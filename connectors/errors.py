@@ -16,10 +16,14 @@ ConnectorError                 anything a board refuses or cannot do
 ├── ColumnInUse                a role of the configuration needs the column
 ├── DamagedCard                the stored card cannot be decoded; the others can
 ├── Unsupported                this kind of board cannot do that
-├── NotSent                    proof that nothing reached the forge
-├── RateLimited                the forge asks to wait; nothing was done
-├── ForgeRefused               the forge answered and said no
-└── AmbiguousEffect            a mutation whose answer was lost
+├── Withdrawn                  the order was taken back before anything was sent
+└── ForgeError                 what came of a call to a forge, with its evidence
+    ├── NotSent                proof that nothing reached the forge
+    ├── RateLimited            the forge asks to wait; nothing was done
+    ├── ForgeRefused           the forge answered and said no
+    ├── Unreachable            a read that failed as a whole
+    ├── EffectPending          the forge took the order and has not done it yet (202)
+    └── AmbiguousEffect        a mutation whose answer was lost
 
 Each class carries ``code`` (the stable ``error.code`` of interface.md 1), and each instance ``message`` and ``hint``:
 what was found, then what to do. Which exit code and HTTP status belong to a code is ``dispatcher/refusals.py``.
@@ -27,6 +31,8 @@ what was found, then what to do. Which exit code and HTTP status belong to a cod
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar
 
@@ -132,7 +138,45 @@ class Unsupported(ConnectorError):
     code = "unsupported"
 
 
-class NotSent(ConnectorError):
+class Withdrawn(ConnectorError):
+    """The order was taken back before anything was sent."""
+
+    code = "withdrawn"
+
+    def nothing_sent(self) -> bool:
+        """True: no byte left (engine.md 5.2)."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of one call: what its effect's row keeps beside the state (connectors.md 9, 11, 12).
+
+    ``kind`` of the answer, ``where`` it pointed, ``proof`` that nothing was sent by its name, the wire record as plain
+    values. Nothing is decided from ``message``.
+    """
+
+    kind: str = ""
+    status: int = 0
+    code: str = ""
+    message: str = ""
+    request_id: str = ""
+    where: str = ""
+    proof: str = ""
+    wire: Mapping[str, object] = field(default_factory=dict)
+
+
+class ForgeError(ConnectorError):
+    """A call to the forge did not succeed."""
+
+    code = "forge_error"
+
+    def __init__(self, message: str = "", hint: str = "", *, evidence: Evidence | None = None) -> None:
+        super().__init__(message, hint)
+        self.evidence = evidence or Evidence()
+
+
+class NotSent(ForgeError):
     """Nothing reached the forge."""
 
     code = "not_sent"
@@ -142,13 +186,15 @@ class NotSent(ConnectorError):
         return True
 
 
-class RateLimited(ConnectorError):
+class RateLimited(ForgeError):
     """The forge asks to wait. ``until`` is the instant (UTC) that it named, None when it named none."""
 
     code = "rate_limited"
 
-    def __init__(self, message: str = "", hint: str = "", *, until: datetime | None = None) -> None:
-        super().__init__(message, hint)
+    def __init__(
+        self, message: str = "", hint: str = "", *, until: datetime | None = None, evidence: Evidence | None = None
+    ) -> None:
+        super().__init__(message, hint, evidence=evidence)
         self.until = until
 
     def limited_until(self) -> datetime | None:
@@ -156,27 +202,41 @@ class RateLimited(ConnectorError):
         return self.until
 
 
-class ForgeRefused(ConnectorError):
+class ForgeRefused(ForgeError):
     """The forge refused. ``status`` is its HTTP status, 0 when it has none."""
 
     code = "forge_refused"
 
-    def __init__(self, message: str = "", hint: str = "", *, status: int = 0) -> None:
-        super().__init__(message, hint)
-        self.status = status
+    def __init__(self, message: str = "", hint: str = "", *, status: int = 0, evidence: Evidence | None = None) -> None:
+        super().__init__(message, hint, evidence=evidence or Evidence(status=status))
+        self.status = status or self.evidence.status
 
     def refused_status(self) -> int:
         """The status, as the engine asks for it."""
         return self.status
 
 
-class AmbiguousEffect(ConnectorError):
+class Unreachable(ForgeError):
+    """The forge could not be read."""
+
+    code = "forge_unreachable"
+
+
+class EffectPending(ForgeError):
+    """The forge took the order and has not done it yet."""
+
+    code = "effect_pending"
+
+
+class AmbiguousEffect(ForgeError):
     """A mutation may have happened; its answer was lost. ``effect_id`` names its row."""
 
     code = "ambiguous_effect"
 
-    def __init__(self, message: str = "", hint: str = "", *, effect_id: str = "") -> None:
-        super().__init__(message, hint)
+    def __init__(
+        self, message: str = "", hint: str = "", *, effect_id: str = "", evidence: Evidence | None = None
+    ) -> None:
+        super().__init__(message, hint, evidence=evidence)
         self.effect_id = effect_id
 
     def ambiguous_effect(self) -> bool:

@@ -106,6 +106,8 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "card_conflict": _FORBIDDEN,
         "column_in_use": _FORBIDDEN,
         "ambiguous_effect": _FORBIDDEN,
+        "withdrawn": _FORBIDDEN,
+        "effect_pending": _FORBIDDEN,
         # who asks
         "unauthorized": Meaning(1, 401),
         "forbidden": Meaning(1, 403),
@@ -128,6 +130,8 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "connector_error": _FORGE,
         "not_sent": _FORGE,
         "forge_refused": _FORGE,
+        "forge_error": _FORGE,
+        "forge_unreachable": _FORGE,
         "rate_limited": _UNAVAILABLE,
     }
 )
