@@ -22,8 +22,10 @@ from engine.errors import EngineError, InvalidVars, SourceInvalid, SourceMissing
 from engine.events import Event, EventType
 from engine.ports import Clock
 from engine.process import TERM_GRACE, signal_group
+from engine.run import Owner
 from engine.store.groups import Groups
 from engine.store.locks import held
+from engine.store.owners import owner_alive
 from engine.store.store import Store
 
 _TAIL = 60
@@ -71,6 +73,10 @@ class EngineRuns:
     def lock_held(self, run_id: str) -> bool:
         """Whether anybody holds the run's lock."""
         return held(self._store.root, run_id)
+
+    def owner_alive(self, owner: Owner) -> bool:
+        """Whether the recorded process may still live."""
+        return owner_alive(owner)
 
     def silent_for(self, run_id: str) -> float:
         """Seconds since the last sign of life; 0 while the node in flight has a limit of its own."""

@@ -17,7 +17,7 @@ from dispatcher.policy import Action, Decision, Life
 from dispatcher.world import Alive, World
 from engine import states
 from engine.run import Owner, RunRecord
-from engine.store.owners import is_here, owner_alive
+from engine.store.owners import is_here
 
 _log = log.get(__name__)
 STUCK_AFTER = timedelta(minutes=2)
@@ -50,7 +50,7 @@ def _gone(world: World, owner: Owner) -> bool:
     if owner.instance == ours.instance and owner.pid == ours.pid:
         return False
     earlier_self = (owner.pid, owner.start_ticks, owner.boot) == (ours.pid, ours.start_ticks, ours.boot)
-    return (earlier_self and bool(owner.instance)) or not owner_alive(owner)
+    return (earlier_self and bool(owner.instance)) or not world.station.engine.owner_alive(owner)
 
 
 def _recover_claim(world: World, key: Key, claim: Claim, intent: Intent | None) -> None:

@@ -28,6 +28,8 @@ from engine.ports import Clock, IdMaker
 from engine.run import Owner
 from engine.store.store import Store
 
+REMOVED = "removed from the configuration; what it has under way is watched to its end"
+"""Why nothing is picked up from a board that the configuration names no more."""
 INTERRUPT_EXTERNAL_MOVE = "external_move"
 INTERRUPT_CARD_GONE = "card_gone"
 INTERRUPT_STALL = "stall"
@@ -90,6 +92,10 @@ class EngineDoor(Protocol):
 
     def lock_held(self, run_id: str) -> bool:
         """Whether anybody holds the run's lock."""
+        ...
+
+    def owner_alive(self, owner: Owner) -> bool:
+        """Whether the recorded process may still live; only "no" is a proof (dispatcher.md 9)."""
         ...
 
     def source_changed(self, path: str, digest: str) -> bool:
@@ -178,6 +184,8 @@ class Station:
     owner: Owner
     crash: CrashPoints
     memory: Memory
+    removed: frozenset[str] = frozenset()
+    """Boards that the configuration names no more; what they have under way is watched to its end."""
 
     def board_settings(self, name: str) -> BoardSettings:
         """The settings of a board by its name."""

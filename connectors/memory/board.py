@@ -335,7 +335,6 @@ class MemoryBoard:
         return {each: _ids(self._cards[each].blockers) for each in ids if each in self._cards}
 
     def _place_values(self, column: Column, mover: Mover) -> dict[str, Any]:
-        self._sequence += 1
         return {
             "column": column.name,
             "columns_seen": (column.name,),
@@ -344,8 +343,13 @@ class MemoryBoard:
             "column_by": mover.kind,
             "column_mover": mover.name,
             "column_run": mover.run_id,
-            "column_sequence": self._sequence,
+            "column_sequence": self._next_sequence(),
         }
+
+    def _next_sequence(self) -> int:
+        """The number that a move takes; a board that shares a store's counter takes it from there."""
+        self._sequence += 1
+        return self._sequence
 
     def _put(self, card: Card, **changes: Any) -> Card:
         now: datetime = self._clock.now()
