@@ -11,7 +11,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, model_validator
 
@@ -226,6 +226,12 @@ class Settings(Section):
         located = self.model_copy(update=_located(self, origin.folder))
         located._origin = origin  # noqa: SLF001  # a copy of this very class
         return located
+
+    def replaced(self, **values: Any) -> Settings:
+        """The same settings, from the same place, with those sections instead of theirs."""
+        made = self.model_copy(update=values)
+        made._origin = self._origin  # noqa: SLF001  # a copy of this very class
+        return made
 
     @property
     def origin(self) -> Origin:

@@ -38,8 +38,8 @@ class Kept:
     environment: Mapping[str, str]
 
 
-def build(wiring: Wiring, settings: Settings, kept: Kept) -> Station:
-    """The station of these settings."""
+def build(wiring: Wiring, settings: Settings, kept: Kept, removed: frozenset[str] = frozenset()) -> Station:
+    """The station of these settings; ``removed`` names the boards in them that are only watched."""
     paths, folder = settings.bots.paths, settings.origin.folder
     visible = clean_environment(kept.environment, settings.secret_names)
     outputs = wiring.store_dir / "output"
@@ -66,4 +66,5 @@ def build(wiring: Wiring, settings: Settings, kept: Kept) -> Station:
         owner=owner_here(kept.memory.instance),
         crash=kept.crash,
         memory=kept.memory,
+        removed=removed,
     )

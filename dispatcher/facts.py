@@ -18,7 +18,7 @@ from dispatcher.ledger.records import Key, Link
 from dispatcher.policy import Action, Found, Life, RunFacts, facets_of, row_for
 from dispatcher.reasons import Reason
 from dispatcher.routing import Names, Route, rendered, route
-from dispatcher.station import Station
+from dispatcher.station import REMOVED, Station
 from dispatcher.waiting import waited
 from dispatcher.workspaces import Found as Place
 from dispatcher.world import BoardRead, World
@@ -181,6 +181,8 @@ def board_facts(world: World, name: str) -> BoardFacts:
         last = world.station.memory.last_complete.get(name)
         age = f"{(world.now - last).total_seconds():.0f} s" if last else "never"
         facts["unreadable"] = {"board": name, "error": read.error, "age": age}
+    if name in world.station.removed:
+        facts["degraded"] = {"board": name, "what": REMOVED}
     return BoardFacts(
         name=name,
         eligible=read.eligible,

@@ -26,7 +26,9 @@ _AFTER_BOT = frozenset(reason for reason in Reason if REASONS[reason].order > RE
 
 def unblock(world: World) -> None:
     """T9: cards in ``waiting_deps`` whose blockers are all done go to the board's first eligible column."""
-    for card in [card for card in world.cards.values() if card.column == WAITING_DEPS and not card.closed]:
+    removed = world.station.removed
+    waiting = [card for card in world.cards.values() if card.column == WAITING_DEPS and card.board not in removed]
+    for card in [card for card in waiting if not card.closed]:
         key = (card.board, card.id)
         if not card.blockers or key in world.snapshot.parks or facts.blockers(world, card):
             continue

@@ -13,6 +13,7 @@ from datetime import datetime
 from dispatcher.candidate import Desired
 from dispatcher.ledger.records import Key, Link
 from dispatcher.reasons import Reason, render
+from dispatcher.station import REMOVED
 from dispatcher.world import BoardRead, World
 from engine.run import EffectState
 
@@ -79,6 +80,9 @@ def _degraded(world: World) -> list[Document]:
     if world.daemon.store_error:
         text, _ = render(Reason.STORE_DEGRADED, {"error": world.daemon.store_error})
         found.append({"code": Reason.STORE_DEGRADED.value, "text": text})
+    for name in sorted(world.station.removed):
+        text, _ = render(Reason.BOARD_DEGRADED, {"board": name, "what": REMOVED})
+        found.append({"code": Reason.BOARD_DEGRADED.value, "board": name, "text": text})
     for read in world.reads.values():
         if read.error:
             found.append({"code": Reason.BOARD_UNREADABLE.value, "board": read.name, "text": read.error})
@@ -159,5 +163,5 @@ def _board(world: World, read: BoardRead) -> Document:
         "kind": kind,
         "last_complete_at": instant(world.station.memory.last_complete.get(read.name)),
         "cards": counts,
-        "degraded": read.error or None,
+        "degraded": read.error or (REMOVED if read.name in world.station.removed else None),
     }

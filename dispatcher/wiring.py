@@ -15,10 +15,11 @@ from dispatcher import __version__
 from engine.ports import Clock, IdMaker, RandomIds, Remote, SystemClock
 
 if TYPE_CHECKING:
+    from config.boards import BoardSettings
     from config.settings import Settings
     from connectors.base import Board
     from dispatcher.ledger import Ledger
-    from engine.api import Engine
+    from engine.api import Engine, EngineSettings
     from engine.dsl.catalogue import Operation
     from engine.dsl.surroundings import Surroundings
     from engine.store.database import Database
@@ -68,14 +69,20 @@ class Wiring:
 
     @cached_property
     def engine(self) -> Engine:
-        """The durable engine over the store, with the plain values that it needs (engine.md 18)."""
+        """The durable engine over the store."""
+        from engine.api import Engine
+
+        return Engine(self.store, self._engine_settings(), self.clock, self.ids, instance=self.instance)
+
+    def _engine_settings(self) -> EngineSettings:
+        """The plain values that the engine needs (engine.md 18)."""
         from config.environment import process_environment
-        from engine.api import Engine, EngineSettings
+        from engine.api import EngineSettings
         from engine.store.locks import network_file_system
 
         given, variables = self.settings, self.settings.origin.variables
         daily = variables.max_cost_per_day_usd
-        settings = EngineSettings(
+        return EngineSettings(
             force_stale_after=given.runs.force_stale_after,
             exit_grace=variables.budget_exit_grace,
             schema_repairs=variables.schema_repairs,
@@ -91,7 +98,19 @@ class Wiring:
             remote=self.remote,
             locks_prove=given.store.allow_network or not network_file_system(self.store_dir),
         )
-        return Engine(self.store, settings, self.clock, self.ids, instance=self.instance)
+
+    def take(self, settings: Settings) -> None:
+        """Go on with other settings: boards that stay are kept, and what the engine begins from now on sees them.
+
+        Called by the daemon between two ticks. Where the store lies does not change.
+        """
+        self.settings = settings
+        self.__dict__.pop("around", None)
+        if "boards" in self.__dict__:
+            known = self.boards
+            self.boards = {each.name: known.get(each.name) or self._board(each) for each in settings.boards}
+        if "engine" in self.__dict__:
+            self.engine.use(self._engine_settings())
 
     @cached_property
     def around(self) -> Surroundings:
@@ -116,10 +135,11 @@ class Wiring:
     @cached_property
     def boards(self) -> Mapping[str, Board]:
         """Every board of the configuration, by name."""
-        return {
-            each.name: connector_class(each.kind)(each.name, self.database, self.clock, self.ids)
-            for each in self.settings.boards
-        }
+        return {each.name: self._board(each) for each in self.settings.boards}
+
+    def _board(self, each: BoardSettings) -> Board:
+        made: Board = connector_class(each.kind)(each.name, self.database, self.clock, self.ids)
+        return made
 
     def close(self) -> None:
         """Close what was opened."""

@@ -6,6 +6,8 @@ and resume executes in the thread that calls it. It reads no configuration and n
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.documents import RunView, read_view
 from engine.errors import LockHeld, WrongStatus
 from engine.nodes.kinds import NODE_KINDS
@@ -55,6 +57,10 @@ class Engine:
         nodes = {**NODE_KINDS, **settings.nodes}
         doors, owner = Doors(launch, resume, promote), owner_here(instance)
         self._host = Host(store, clock, ids, settings, owner, Watcher(store), doors, nodes=nodes)
+
+    def use(self, settings: EngineSettings) -> None:
+        """Other settings for every attempt that begins from now on; what executes keeps those that it began with."""
+        self._host = replace(self._host, settings=settings, nodes={**NODE_KINDS, **settings.nodes})
 
     def check_launch(self, request: LaunchRequest) -> Prepared:
         """Compile and check the values; nothing is written. Raises SourceMissing, SourceInvalid, InvalidVars."""

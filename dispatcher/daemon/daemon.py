@@ -113,14 +113,25 @@ class Daemon:
         with self._ticking:
             if not dry:
                 self._check_instance()
-            self.generations.look()
-            settings = self.generations.take()
-            if settings is not None:
-                self.wiring.settings = settings
-                self._station = build(self.wiring, settings, self._kept)
+            self._renew()
             report = run(self.station, Mode(dry=dry, pick=pick, mark=self._mark))
         self._take(report)
         return report
+
+    def _renew(self) -> None:
+        """Take over what the file says by now, and let go of removed boards whose work has ended."""
+        self.generations.look()
+        settings = self.generations.take()
+        if self.generations.removed:
+            settings = self.generations.retire(self._boards_at_work()) or settings
+        if settings is not None:
+            self.wiring.take(settings)
+            self._station = build(self.wiring, settings, self._kept, self.generations.removed)
+
+    def _boards_at_work(self) -> frozenset[str]:
+        snapshot = self.wiring.ledger.snapshot()
+        keys = {*snapshot.active(), *snapshot.intents, *(work.key for work in self.slots.executing())}
+        return frozenset(board for board, _ in keys)
 
     def _check_instance(self) -> None:
         if not self._locks.keep():

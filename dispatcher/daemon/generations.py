@@ -7,24 +7,27 @@ becomes the next generation at the next tick's start. The file is looked at each
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from config.problems import ConfigError
 from config.settings import Settings
 from dispatcher import log
+from dispatcher.daemon.changes import check_names, merge
 from dispatcher.preflight import load_checked
 from engine.ports import Clock
 
 QUIET = 0.2
 """Seconds for which a changed file must have been left alone before it is read."""
-_NEEDS_START = ("store", "workspace.root", "runs.isolation", "server.host", "server.port", "server.token")
 _log = log.get(__name__)
 
 
 class Generations:
-    """The settings now, the ones that come next, and what was wrong with the last attempt."""
+    """The settings now, the ones that come next, and what was wrong with the last attempt.
+
+    ``settings.boards`` also holds the boards in ``removed``: those that the file names no more and that have work.
+    """
 
     def __init__(self, settings: Settings, environment: Mapping[str, str], clock: Clock) -> None:
         self.settings = settings
@@ -32,6 +35,7 @@ class Generations:
         self.loaded_at: datetime = clock.now()
         self.error = ""
         self.restart_required: tuple[str, ...] = ()
+        self.removed: frozenset[str] = frozenset()
         self._environment = environment
         self._clock = clock
         self._file = settings.origin.file
@@ -47,6 +51,7 @@ class Generations:
             self._seen = _look(self._file)
             try:
                 settings = load_checked(self._file, self._environment)
+                check_names(settings, self.settings, self.removed)
             except ConfigError as error:
                 self.error = error.message
                 _log.error("config.refused", error=error.message)
@@ -69,19 +74,25 @@ class Generations:
             coming, self._next = self._next, None
         if coming is None or coming.origin.digest == self.settings.origin.digest:
             return None
-        changed = tuple(sorted({_section(key) for key in _NEEDS_START if _at(coming, key) != _at(self.settings, key)}))
-        boards = [board for board in coming.boards if board.name in {old.name for old in self.settings.boards}]
-        if len(boards) != len(coming.boards) or len(boards) != len(self.settings.boards):
-            changed = (*changed, "boards")
-        kept = {"store": self.settings.store, "boards": tuple(boards) or self.settings.boards}
-        settled = coming.model_copy(update=kept)
-        self.settings, self.restart_required = settled, changed
+        merged = merge(self.settings, coming)
+        self.settings, self.restart_required, self.removed = merged.settings, merged.restart_required, merged.removed
         self.number += 1
         self.loaded_at = self._clock.now()
         _log.info("config.loaded", generation=self.number)
-        if changed:
-            _log.warning("config.restart_needed", keys=changed)
-        return settled
+        if merged.restart_required:
+            _log.warning("config.restart_needed", keys=merged.restart_required)
+        return self.settings
+
+    def retire(self, at_work: Collection[str]) -> Settings | None:
+        """Let go of the removed boards without work; the settings without them, None when all are still needed."""
+        over = self.removed - set(at_work)
+        if not over:
+            return None
+        boards = tuple(board for board in self.settings.boards if board.name not in over)
+        self.settings = self.settings.replaced(boards=boards)
+        self.removed -= over
+        _log.info("config.loaded", generation=self.number, boards_gone=sorted(over))
+        return self.settings
 
 
 def _look(file: Path | None) -> tuple[int, int] | None:
@@ -92,14 +103,3 @@ def _look(file: Path | None) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
-
-
-def _at(settings: Settings, key: str) -> object:
-    value: object = settings
-    for part in key.split("."):
-        value = getattr(value, part)
-    return value
-
-
-def _section(key: str) -> str:
-    return key if key.startswith(("workspace", "runs")) else key.split(".", maxsplit=1)[0]
