@@ -13,6 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from connectors.answer import StopReason
 from connectors.card import BoardEvent, Card, Column, Comment, Mover
 from connectors.drafts import CardDraft, CardPatch
 
@@ -42,19 +43,6 @@ class Capability(StrEnum):
     """Keeps an event history with contiguous numbers."""
     COLUMNS = "columns"
     """Columns can be added, renamed, deleted, reordered."""
-
-
-class StopReason(StrEnum):
-    """Why a listing is not complete (connectors.md 5)."""
-
-    PAGE_FAILED = "page_failed"
-    PAGE_CAP = "page_cap"
-    DEADLINE = "deadline"
-    LOOP = "loop"
-    THROTTLED = "throttled"
-    DECODE = "decode"
-    CLAMPED = "clamped"
-    REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ ConnectorError                 anything a board refuses or cannot do
 ├── ColumnInUse                a role of the configuration needs the column
 ├── DamagedCard                the stored card cannot be decoded; the others can
 ├── Unsupported                this kind of board cannot do that
+├── EffectMissing              a mutation without the row that stands for it; raised before any call
 ├── Withdrawn                  the order was taken back before anything was sent
 └── ForgeError                 what came of a call to a forge, with its evidence
     ├── NotSent                proof that nothing reached the forge
@@ -35,6 +36,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar
+
+from connectors.answer import StopReason
 
 
 class ConnectorError(Exception):
@@ -138,6 +141,12 @@ class Unsupported(ConnectorError):
     code = "unsupported"
 
 
+class EffectMissing(ConnectorError):
+    """A change of the forge was asked for without the row that stands for it; nothing was sent."""
+
+    code = "effect_missing"
+
+
 class Withdrawn(ConnectorError):
     """The order was taken back before anything was sent."""
 
@@ -217,9 +226,20 @@ class ForgeRefused(ForgeError):
 
 
 class Unreachable(ForgeError):
-    """The forge could not be read."""
+    """The forge could not be read. ``stopped`` is the reason as a listing tells it (connectors.md 5)."""
 
     code = "forge_unreachable"
+
+    def __init__(
+        self,
+        message: str = "",
+        hint: str = "",
+        *,
+        evidence: Evidence | None = None,
+        stopped: StopReason = StopReason.PAGE_FAILED,
+    ) -> None:
+        super().__init__(message, hint, evidence=evidence)
+        self.stopped = stopped
 
 
 class EffectPending(ForgeError):

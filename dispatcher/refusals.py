@@ -128,6 +128,7 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "card_unreadable": FAILED,
         "port_in_use": FAILED,
         "connector_error": _FORGE,
+        "effect_missing": FAILED,
         "not_sent": _FORGE,
         "forge_refused": _FORGE,
         "forge_error": _FORGE,

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from connectors.answer import Read
 from connectors.errand import Errand
 from connectors.forge.records import (
     Account,
@@ -44,7 +45,6 @@ from connectors.forge.records import (
     PullDraft,
     PullPatch,
     PullQuery,
-    Read,
     Ref,
     Release,
     ReleaseDraft,

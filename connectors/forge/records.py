@@ -11,36 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Generic, TypeVar
-
-from connectors.base import StopReason
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Unfit:
-    """An item of a page whose payload does not fit: its number when that could be read, and the field's name."""
-
-    number: int
-    where: str
-
-
-@dataclass(frozen=True, slots=True)
-class Read(Generic[T]):
-    """A collection as far as it was read. ``complete`` only when the end was reached; else ``stopped`` and ``why``.
-
-    ``date`` is the ``Date`` of the last answer. ``skipped`` counts items that are of no use by kind (pull requests,
-    incidents, drafts, system notes).
-    """
-
-    items: tuple[T, ...] = ()
-    complete: bool = True
-    stopped: StopReason | None = None
-    why: str = ""
-    date: datetime | None = None
-    unfit: tuple[Unfit, ...] = ()
-    skipped: Mapping[str, int] = field(default_factory=dict)
 
 
 class MissingKind(StrEnum):

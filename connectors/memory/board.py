@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from connectors.answer import StopReason
 from connectors.base import (
     Absent,
     AbsentKind,
@@ -24,7 +25,6 @@ from connectors.base import (
     Moved,
     Place,
     Refused,
-    StopReason,
     Unread,
 )
 from connectors.card import BoardEvent, BoardEventType, Card, CardRef, Column, Comment, Mover

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from connectors.base import Absent, Listing, Lookup, Move, Moved, Refused, StopReason
+from connectors.answer import StopReason
+from connectors.base import Absent, Listing, Lookup, Move, Moved, Refused
 from connectors.card import Card, MoverKind
 from connectors.errors import ForgeRefused
 from connectors.native.board import NativeBoard
