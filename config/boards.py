@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from config.durations import Seconds
+from config.hours import WorkingHours
 from config.templates import unknown_references
 
 Name = Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -108,6 +109,7 @@ class BoardSettings(ForgeSettings):
     priority_labels: dict[str, int] = Field(default_factory=dict)
     require_labels: tuple[str, ...] = ()
     exclude_labels: tuple[str, ...] = ()
+    working_hours: WorkingHours | None = None
 
     @model_validator(mode="before")
     @classmethod

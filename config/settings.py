@@ -17,6 +17,7 @@ from pydantic import Field, PrivateAttr, SecretStr, model_validator
 
 from config.boards import BoardSettings, ConnectionSettings, Section
 from config.durations import Seconds
+from config.hours import WorkingHours
 from config.variables import Variables, read_variables
 
 Cap = Annotated[int, Field(ge=0)]
@@ -216,6 +217,7 @@ class Settings(Section):
     shutdown: ShutdownSettings = ShutdownSettings()
     server: ServerSettings = ServerSettings()
     bots: BotSettings = BotSettings()
+    working_hours: WorkingHours | None = None
     claims: ClaimSettings = ClaimSettings()
     breakers: BreakerSettings = BreakerSettings()
 

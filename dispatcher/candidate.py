@@ -51,6 +51,7 @@ class BoardFacts:
     breaker: Facts | None = None
     throttled: Facts | None = None
     refused: Facts | None = None
+    outside_hours: Facts | None = None
     wip_full: Facts | None = None
 
 

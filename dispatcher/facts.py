@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import MAXYEAR
 from pathlib import Path
 
 from connectors.card import Card, MoverKind
 from connectors.chains import cycles
 from dispatcher import breakers, doubts
 from dispatcher.candidate import Blocker, BoardFacts, Candidate, Full, Pending, Problem, RetryWait
+from dispatcher.hours import opening
 from dispatcher.ledger.records import Key, Link
 from dispatcher.policy import Action, Found, Life, RunFacts, facets_of, row_for
 from dispatcher.reasons import Reason
@@ -183,6 +185,7 @@ def board_facts(world: World, name: str) -> BoardFacts:
         facts["unreadable"] = {"board": name, "error": read.error, "age": age}
     if name in world.station.removed:
         facts["degraded"] = {"board": name, "what": REMOVED}
+    facts["outside_hours"] = _outside_hours(world, name)
     return BoardFacts(
         name=name,
         eligible=read.eligible,
@@ -191,6 +194,16 @@ def board_facts(world: World, name: str) -> BoardFacts:
         wip_full=_wip_full(world, read),
         **facts,  # type: ignore[arg-type]
     )
+
+
+def _outside_hours(world: World, name: str) -> Mapping[str, object] | None:
+    settings = world.station.settings
+    hours = world.station.board_settings(name).working_hours or settings.working_hours
+    begins = opening(hours, world.now) if hours is not None else None
+    if begins is None:
+        return None
+    at = "never" if begins.year == MAXYEAR else begins.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return {"hours": str(hours), "at": at}
 
 
 def _wip_full(world: World, read: BoardRead) -> Mapping[str, object] | None:

@@ -193,6 +193,7 @@ RUN_GATES: tuple[Reason, ...] = tuple(reason for reason in Reason if 23 <= REASO
 AFTER_RUN: tuple[tuple[Reason, _Check], ...] = (
     (_R.RETRY_WAIT, _retry),
     (_R.NOT_BEFORE, _not_before),
+    (_R.OUTSIDE_HOURS, _of_board("outside_hours")),
     (_R.BLOCKED_BY, _blocked),
     (_R.BLOCKERS_UNREADABLE, _blockers_unreadable),
     (_R.BLOCKERS_CYCLE, _cycle),

@@ -58,6 +58,7 @@ class Reason(StrEnum):
     FAILED_NEEDS_MOVE = "failed_needs_move"
     RETRY_WAIT = "retry_wait"
     NOT_BEFORE = "not_before"
+    OUTSIDE_HOURS = "outside_hours"
     BLOCKED_BY = "blocked_by"
     BLOCKERS_UNREADABLE = "blockers_unreadable"
     BLOCKERS_CYCLE = "blockers_cycle"
@@ -201,6 +202,9 @@ REASONS: Mapping[Reason, ReasonRow] = MappingProxyType(
             41, "attempt {n} of {max} is due at {at} ({code})", "by itself; refresh does not shorten it"
         ),
         _R.NOT_BEFORE: _row(42, "starts at {at} ({local} {zone})", "by itself; card update --not-before"),
+        _R.OUTSIDE_HOURS: _row(
+            42, "outside the working hours ({hours}) until {at}", "by itself at {at}; or other working_hours"
+        ),
         _R.BLOCKED_BY: _row(43, "waits for {cards}", "they reach a done column"),
         _R.BLOCKERS_UNREADABLE: _row(44, "the state of {cards} could not be read: {error}", "the next successful read"),
         _R.BLOCKERS_CYCLE: _row(45, "the card waits for itself through {chain}", "remove one link"),

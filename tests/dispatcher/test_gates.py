@@ -101,6 +101,7 @@ ALONE: dict[Reason, Candidate] = {
     Reason.FAILED_NEEDS_MOVE: run(RunStatus.FAILED, settled=True),
     Reason.RETRY_WAIT: replace(run(FR), retry=RETRY),
     Reason.NOT_BEFORE: card(not_before=NotBefore("2026-11-02 00:00 UTC", NOW + timedelta(hours=12))),
+    Reason.OUTSIDE_HOURS: board(outside_hours={"hours": "mon 08:00-18:00 UTC", "at": "2026-11-02T08:00:00Z"}),
     Reason.BLOCKED_BY: replace(OPEN, blockers=(Blocker("#7", "review"),)),
     Reason.BLOCKERS_UNREADABLE: card(blockers=None),
     Reason.BLOCKERS_CYCLE: replace(OPEN, cycle="#1 → #2 → #1"),
