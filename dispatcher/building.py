@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from dispatcher.crashpoints import CrashPoints
 from dispatcher.engine_door import EngineRuns
 from dispatcher.gitwork import unsaved
 from dispatcher.hooks import run_hook
+from dispatcher.ledger import Stopwatch
 from dispatcher.slots import Slots
 from dispatcher.station import Memory, Station
 from dispatcher.workspaces import Workspaces
@@ -43,7 +45,7 @@ def build(wiring: Wiring, settings: Settings, kept: Kept, removed: frozenset[str
     paths, folder = settings.bots.paths, settings.origin.folder
     visible = clean_environment(kept.environment, settings.secret_names)
     outputs = wiring.store_dir / "output"
-    clock = wiring.clock
+    clock, tally = wiring.clock, kept.memory.tally
     bots = Bots(clock, wiring.around)
 
     def find(name: str) -> Path | None:
@@ -54,7 +56,9 @@ def build(wiring: Wiring, settings: Settings, kept: Kept, removed: frozenset[str
         boards=wiring.boards,
         store=wiring.store,
         store_name=wiring.store_name,
-        ledger=wiring.ledger,
+        ledger=wiring.ledger.measured(
+            Stopwatch(clock.monotonic, partial(tally.observe, "pointsman_store_write_seconds"))
+        ),
         engine=EngineRuns(wiring.engine, wiring.store, clock, settings.runs.orphan_grace, bots),
         slots=kept.slots,
         workspaces=Workspaces(settings.workspace.root, wiring.store_name, wiring.ids),

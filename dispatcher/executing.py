@@ -44,6 +44,7 @@ class Plan:
     def lose(self, station: Station, cause: str) -> None:
         """Record a lost race: nothing is counted, and the card waits for at least the first rung."""
         _log.info("claim.lost", run_id=self.begun.run_id, cause=cause)
+        station.memory.tally.count("pointsman_claims_lost_total", cause=cause)
         with station.ledger.write() as connection:
             link = cards.link(connection, self.begun.key)
             if link is not None:

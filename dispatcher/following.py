@@ -128,6 +128,7 @@ def announce(world: World, case: Case, follows: Follows) -> None:
     data = {"reason": row_of(code).kind.value, "code": code, "error": case.record.error}
     event = NewEvent(EventType.RUN_RETRY_SKIPPED, data=data)
     if world.station.store.runs.retry_skipped_once(case.record.id, case.record.outcome_seq, event):
+        world.station.memory.tally.count("pointsman_retries_total", failure_code=code, result="skipped")
         _log.info("run.retry_skipped", run_id=case.record.id, code=code)
 
 
@@ -142,6 +143,7 @@ def announce_retry(world: World, case: Case, retry: Retry) -> None:
         "reset_source": "remote" if case.record.retry_after_at is not None else "",
     }
     world.station.store.runs.note(case.record.id, NewEvent(EventType.RUN_RETRY_SCHEDULED, data=data))
+    world.station.memory.tally.count("pointsman_retries_total", failure_code=retry.code, result="scheduled")
 
 
 def _column(world: World, follows: Follows) -> str:

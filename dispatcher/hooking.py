@@ -63,6 +63,8 @@ def run(station: Station, hook: Hook, call: Call) -> HookEnd:
     if settings is None:
         return HookEnd(ok=True)
     end = station.run_hook(settings, call)
+    result = "ok" if end.ok else "failed"
+    station.memory.tally.observe("pointsman_hook_seconds", end.seconds, hook=hook.value, result=result)
     ids = {"board": call.card.board, "card_id": call.card.id, "run_id": call.run_id, "hook": hook.value}
     if end.ok:
         _log.info("hook.finished", seconds=round(end.seconds, 3), **ids)

@@ -6,7 +6,8 @@ never fails and decides nothing. ``prometheus_client`` is loaded when a ``Metric
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -87,7 +88,47 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
 )
 """name -> what it is."""
 
+TALLY_LENGTH = 10_000
+"""So many entries wait for their reader at the most; the oldest ones go."""
 _BUCKETS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that was counted or measured."""
+
+    name: str
+    value: float
+    labels: Mapping[str, str]
+
+
+class Tally:
+    """What the hands of a tick note for the metrics. Thread-safe; bounded where nobody reads it.
+
+    A name or label outside the table is a programming error.
+    """
+
+    def __init__(self) -> None:
+        self._entries: deque[Entry] = deque(maxlen=TALLY_LENGTH)
+
+    def count(self, name: str, amount: float = 1, /, **labels: str) -> None:
+        """Add to a counter."""
+        self._note(Kind.COUNTER, name, amount, labels)
+
+    def observe(self, name: str, seconds: float, /, **labels: str) -> None:
+        """Add a measurement to a histogram."""
+        self._note(Kind.HISTOGRAM, name, seconds, labels)
+
+    def taken(self) -> Iterator[Entry]:
+        """Everything noted since this was asked last, oldest first; it is gone from here."""
+        while self._entries:
+            yield self._entries.popleft()
+
+    def _note(self, kind: Kind, name: str, value: float, labels: Mapping[str, str]) -> None:
+        metric = METRICS[name]
+        if metric.kind is not kind or set(labels) != set(metric.labels):
+            raise ValueError(f"{name} is a {metric.kind} with the labels {metric.labels}, not {sorted(labels)}")
+        self._entries.append(Entry(name, value, labels))
 
 
 class Metrics:
@@ -121,9 +162,18 @@ class Metrics:
         """Add a measurement to a histogram."""
         self._one(name, labels).observe(seconds)
 
+    def take(self, tally: Tally) -> None:
+        """Take over what the hands noted."""
+        for entry in tally.taken():
+            add = self.count if METRICS[entry.name].kind is Kind.COUNTER else self.observe
+            add(entry.name, entry.value, **entry.labels)
+
     def replace(self, name: str, values: Mapping[tuple[str, ...], float]) -> None:
         """Set a gauge as a whole, by label values in the table's order: what is not named any more is gone."""
         gauge = self._made[name]
+        if not METRICS[name].labels:
+            gauge.set(values[()])
+            return
         gauge.clear()
         for labels, value in values.items():
             gauge.labels(*labels).set(value)

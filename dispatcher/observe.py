@@ -166,6 +166,7 @@ def interrupt(world: World, key: Key, link: Link, cause: str) -> None:
     decision = Decision(Action.INTERRUPT, None, cause, "", "", link.last_run)
     world.note(key, link.number, decision)
     world.station.engine.interrupt(link.last_run, cause)
+    world.station.memory.tally.count("pointsman_interrupts_total", cause=cause)
     _log.warning("run.interrupted", board=key[0], card_id=key[1], run_id=link.last_run, cause=cause)
 
 

@@ -184,4 +184,5 @@ def _stamp(world: World, card: Card, stamp: GiveUp) -> None:
     to = world.station.settings.columns.failed
     if to and card.column != to:
         moving.move(world, card, to, Follows.GAVE_UP.value)
+    world.station.memory.tally.count("pointsman_gave_up_total", board=card.board, failure_code=stamp.code)
     _log.warning("run.gave_up", board=card.board, card_id=card.id, run_id=stamp.run_id, code=stamp.code)

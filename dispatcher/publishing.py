@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dispatcher import log
 from dispatcher.ledger import daemon_rows
 from dispatcher.ledger.records import IdleReason, Key
+from dispatcher.measuring import measure
 from dispatcher.policy import Decision
 from dispatcher.reasons import CAPACITY_FROM, REASONS, Reason
 from dispatcher.state import document
@@ -26,6 +27,7 @@ def publish(world: World) -> None:
     if not world.dry and not world.daemon.store_error:
         _idle(world)
     world.state = document(world)
+    world.gauges = measure(world)
 
 
 def _idle(world: World) -> None:

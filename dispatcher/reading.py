@@ -48,7 +48,7 @@ def begin(world: World) -> None:
         desired_since=_instant(desired.since) if desired else "",
         stopping_since=station.memory.stopping_since,
         store_error=_store_error(world),
-        spent=station.store.spend.on(today) if limit else 0.0,
+        spent=station.store.spend.on(today) if limit else station.memory.spent_today,
         spend_limit=limit,
         day=today.isoformat(),
         executing=len(station.slots.executing()),
@@ -65,6 +65,7 @@ def _notice_steps(world: World) -> None:
         return
     by = (world.now - before[0]).total_seconds() - (monotonic - before[1])
     if abs(by) > STEP:
+        memory.tally.count("pointsman_clock_steps_total")
         _log.warning("clock.stepped", by=round(by, 1))
 
 
@@ -95,9 +96,14 @@ def _store_error(world: World) -> str:
 
 def read(world: World) -> None:
     """T5: every board; then, by id, the cards under way and the blockers that no listing showed."""
+    clock, tally = world.station.clock, world.station.memory.tally
     for name, board in world.station.boards.items():
-        if not world.reads[name].error:
-            _read_board(world, board, world.reads[name])
+        seen, since = world.reads[name], clock.monotonic()
+        if not seen.error:
+            _read_board(world, board, seen)
+        result = "failed" if seen.error else "partial" if seen.partial else "complete"
+        tally.count("pointsman_board_reads_total", board=name, result=result)
+        tally.observe("pointsman_board_read_seconds", clock.monotonic() - since, board=name)
     _read_by_id(world, world.snapshot.active())
     read_blockers(world, world.cards.values())
     world.know_links(world.listed)

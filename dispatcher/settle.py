@@ -166,6 +166,13 @@ def _may_move(world: World, ended: Ended, card: Card) -> bool:
     return before and (eligible or card.column == link.expected_column)
 
 
+def _count(world: World, settlement: Settlement) -> None:
+    tally, board, code = world.station.memory.tally, settlement.board, settlement.code
+    tally.count("pointsman_run_outcomes_total", board=board, status=settlement.status, failure_code=code)
+    if settlement.follows is Follows.GAVE_UP:
+        tally.count("pointsman_gave_up_total", board=board, failure_code=code)
+
+
 def _close(world: World, settlement: Settlement) -> None:
     """E9: the settlement is closed and the claim released, or kept for what follows."""
     key = settlement.key
@@ -181,6 +188,7 @@ def _close(world: World, settlement: Settlement) -> None:
         breakers.succeeded(world, world.cards[key])
     world.settled.add((settlement.run_id, settlement.outcome))
     world.wrote = True
+    _count(world, settlement)
     if released:
         world.tell(key, BoardEventType.CARD_RELEASED, {"run_id": settlement.run_id})
     _log.info(

@@ -21,6 +21,7 @@ from dispatcher.hooks import Call, HookEnd
 from dispatcher.ladder import RetrySettings
 from dispatcher.ledger import Ledger
 from dispatcher.ledger.records import IdleReason, Key, Link
+from dispatcher.metrics import Tally
 from dispatcher.pulse import Pulse
 from dispatcher.slots import Slots
 from dispatcher.workspaces import Place, Workspaces, key_of
@@ -156,6 +157,11 @@ class Memory:
     waits: dict[tuple[Key, datetime], tuple[float, float]] = field(default_factory=dict)
     clocks: tuple[datetime, float] | None = None
     pulse: Pulse = field(default_factory=Pulse)
+    tally: Tally = field(default_factory=Tally)
+    since: datetime | None = None
+    costs: dict[str, float] = field(default_factory=dict)
+    spent_today: float = 0.0
+    looked_around: float | None = None
 
     def first_time(self, what: str) -> bool:
         """True once per ``what``: for states that are told when they begin."""

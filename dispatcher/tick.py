@@ -22,7 +22,7 @@ from dispatcher.reading import begin, read
 from dispatcher.reconcile import reconcile, recover
 from dispatcher.settle import settle_all
 from dispatcher.station import Station
-from dispatcher.world import Decided, World
+from dispatcher.world import Decided, Gauges, World
 from engine.errors import StoreError
 
 _log = log.get(__name__)
@@ -49,6 +49,7 @@ class TickReport:
     degraded: bool
     seconds: float
     phases: Mapping[str, float] = field(default_factory=dict)
+    gauges: Gauges = field(default_factory=dict)
     state: Mapping[str, object] = field(default_factory=dict)
     error: str = ""
 
@@ -104,6 +105,7 @@ def run(station: Station, mode: Mode) -> TickReport:
             phase(world)
         except StoreError as failure:
             error = f"{name}: {failure.message}"
+            station.memory.tally.count("pointsman_store_errors_total", kind=failure.code)
             _log.error("dispatcher.tick_failed", phase=name, error=failure.message)
             _say_degraded(world, failure)
             break
@@ -136,6 +138,7 @@ def _report(world: World, begun: float, phases: Mapping[str, float], error: str)
         degraded=degraded,
         seconds=seconds,
         phases=phases,
+        gauges=world.gauges,
         state=world.state,
         error=error or "; ".join(world.errors),
     )

@@ -112,6 +112,11 @@ class Workspaces:
         """The folder of a key."""
         return self.root / key
 
+    def counts(self) -> dict[str, int]:
+        """How many folders there are: ``ready`` (marked as ours) and ``quarantined``."""
+        found = {"ready": MARKS, "quarantined": QUARANTINE}
+        return {state: _entries(self.root / folder) for state, folder in found.items()}
+
     def look(self, key: str, card_id: str) -> Found:
         """What lies at the key's place; writes nothing."""
         path = self.path_of(key)
@@ -214,3 +219,10 @@ def _worktree_registration(path: Path) -> Path | None:
         return None
     ours = folder.parent.name == "worktrees" and back.parent.resolve() == path.resolve()
     return folder if text.startswith("gitdir: ") and ours else None
+
+
+def _entries(folder: Path) -> int:
+    try:
+        return sum(1 for _ in folder.iterdir())
+    except OSError:
+        return 0

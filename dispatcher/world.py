@@ -21,6 +21,9 @@ from dispatcher.station import Station
 from engine.errors import StoreError
 from engine.run import RunRecord
 
+Gauges = Mapping[str, Mapping[tuple[str, ...], float]]
+"""By name of a metric: its values by label values, in the order of the table."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decided:
@@ -88,6 +91,7 @@ class World:
     actionable: int = 0
     wrote: bool = False
     state: Mapping[str, object] = field(default_factory=dict)
+    gauges: Gauges = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     bots: dict[str, Path | None] = field(default_factory=dict)
     answered: frozenset[str] | None = None

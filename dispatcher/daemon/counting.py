@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from typing import Any
-
 from dispatcher.metrics import Metrics
 from dispatcher.policy import Action
 from dispatcher.tick import TickReport
@@ -28,25 +24,5 @@ def count(metrics: Metrics, report: TickReport, ended: float) -> None:
         metrics.count("pointsman_decisions_total", board=board, action=decision.action.value, code=code)
         if decision.action in _RESULTS:
             metrics.count("pointsman_run_starts_total", board=board, kind=_RESULTS[decision.action])
-    _gauges(metrics, report.state)
-
-
-def _gauges(metrics: Metrics, state: Mapping[str, Any]) -> None:
-    slots = state.get("slots", {})
-    metrics.replace(
-        "pointsman_slots", {(name,): float(slots[name]) for name in ("used", "max", "over") if name in slots}
-    )
-    held = Counter((str(each["board"]), str(each["code"])) for each in state.get("held", ()))
-    metrics.replace("pointsman_cards_held", {labels: float(n) for labels, n in held.items()})
-    parks = Counter((str(each["board"]), str(each["cause"])) for each in state.get("parked", ()))
-    metrics.replace("pointsman_parks", {labels: float(n) for labels, n in parks.items()})
-    retries = Counter((str(each["board"]),) for each in state.get("retries", ()))
-    metrics.replace("pointsman_retries_waiting", {labels: float(n) for labels, n in retries.items()})
-    pending = Counter((str(each["board"]),) for each in state.get("pending_moves", ()))
-    metrics.replace("pointsman_pending_moves", {labels: float(n) for labels, n in pending.items()})
-    cards: dict[tuple[str, ...], float] = {
-        (str(board["name"]), column): float(n)
-        for board in state.get("boards", ())
-        for column, n in board.get("cards", {}).items()
-    }
-    metrics.replace("pointsman_cards", cards)
+    for name, values in report.gauges.items():
+        metrics.replace(name, values)

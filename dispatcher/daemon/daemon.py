@@ -59,7 +59,7 @@ class Daemon:
         self.progress = self.clock.monotonic()
         self.report: TickReport | None = None
         self.last_complete: float | None = None
-        self._memory = Memory(instance=wiring.ids.new())
+        self._memory = Memory(instance=wiring.ids.new(), since=self.since)
         wiring.instance = self._memory.instance
         owner = owner_here(self._memory.instance)
         root = wiring.settings.workspace.root
@@ -144,6 +144,8 @@ class Daemon:
     def _take(self, report: TickReport) -> None:
         self.report = report
         count(self.metrics, report, self.clock.now().timestamp())
+        self.metrics.take(self._memory.tally)
+        self.metrics.set("pointsman_config_generation", self.generations.number)
         if report.complete:
             self.last_complete = self.clock.monotonic()
         self.notifier.status(self.status())

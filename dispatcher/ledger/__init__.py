@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dispatcher.ledger.ledger import Ledger, LedgerDatabase, Transaction
+    from dispatcher.ledger.ledger import Ledger, LedgerDatabase, Stopwatch, Transaction
 
-__all__ = ["Ledger", "LedgerDatabase", "Transaction"]
+__all__ = ["Ledger", "LedgerDatabase", "Stopwatch", "Transaction"]
 
 
 def __getattr__(name: str) -> object:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import fields
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from sqlalchemy import Connection, select
@@ -44,6 +44,14 @@ Transaction = Connection
 """An open write, as the verbs of this folder take it; nobody else looks inside."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stopwatch:
+    """Monotonic seconds, and who is told how many a write transaction took, the wait for its turn included."""
+
+    now: Callable[[], float]
+    note: Callable[[float], None]
+
+
 class LedgerDatabase(Protocol):
     """What the ledger needs of the store's database."""
 
@@ -63,12 +71,26 @@ class LedgerDatabase(Protocol):
 class Ledger:
     """The dispatcher's rows. Thread-safe as far as the database is; keeps nothing in memory."""
 
-    def __init__(self, database: LedgerDatabase) -> None:
+    def __init__(self, database: LedgerDatabase, stopwatch: Stopwatch | None = None) -> None:
         self.database = database
+        self._stopwatch = stopwatch
+
+    def measured(self, stopwatch: Stopwatch) -> Ledger:
+        """The same ledger, whose writes are measured."""
+        return Ledger(self.database, stopwatch)
 
     def write(self) -> AbstractContextManager[Connection]:
         """A write transaction for the verbs of this folder."""
-        return self.database.write()
+        return self.database.write() if self._stopwatch is None else self._measured(self._stopwatch)
+
+    @contextmanager
+    def _measured(self, stopwatch: Stopwatch) -> Iterator[Connection]:
+        since = stopwatch.now()
+        try:
+            with self.database.write() as connection:
+                yield connection
+        finally:
+            stopwatch.note(stopwatch.now() - since)
 
     def snapshot(self) -> Snapshot:
         """Everything under way, and the links of those cards."""
