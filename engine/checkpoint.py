@@ -199,6 +199,15 @@ HIDDEN = "hidden_outputs"
 PLACES = "output_places"
 """Key of ``Head.extra``: node -> branch path of its output's row, for outputs that were merged from branches."""
 
+HEARD = "heard_events"
+"""Key of ``Head.extra``: ``wait`` node -> how many events of its name it has heard."""
+
+
+def heard_of(head: Head) -> dict[str, int]:
+    """How many events each ``wait`` node has heard."""
+    found = head.extra.get(HEARD)
+    return {str(node): int(count) for node, count in found.items()} if isinstance(found, Mapping) else {}
+
 
 def hidden_of(head: Head) -> frozenset[str]:
     """Nodes whose stored output counts as dropped."""

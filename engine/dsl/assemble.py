@@ -25,7 +25,7 @@ from engine.dsl.unit import Unit
 
 DATA = ("vars", "presets", "attachments", "secrets")
 TWICE = {"mcp_server": "C024", "cursor": "C086", "supervisor": "C192", "contract": "E010", "group": "E010"}
-LATER_KINDS = frozenset({"emit", "wait", "await_answers"})
+LATER_KINDS = frozenset({"await_answers"})
 
 
 def where(first: Span, second: Span) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from engine.dsl.graph import NodeKind
-from engine.nodes import compute, fail, human, router, tool
+from engine.nodes import compute, emit, fail, human, router, tool
 from engine.nodes.base import Execute
 
 NODE_KINDS: Mapping[NodeKind, Execute | None] = MappingProxyType(
@@ -19,9 +19,9 @@ NODE_KINDS: Mapping[NodeKind, Execute | None] = MappingProxyType(
         NodeKind.AGENT: None,
         NodeKind.JUDGE: None,
         NodeKind.SUBBOT: None,
-        NodeKind.EMIT: None,
+        NodeKind.EMIT: emit.run,
         NodeKind.WAIT: None,
         NodeKind.AWAIT_ANSWERS: None,
     }
 )
-"""kind -> function, total over the kinds. None: nothing on this floor runs it (a subbot: ``runtime/subbot.py``)."""
+"""kind -> function, total over the kinds. None: nothing on this floor runs it (others: ``runtime/executing.py``)."""

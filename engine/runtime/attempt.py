@@ -23,8 +23,10 @@ from engine.runtime.requests import Seen, unseen
 from engine.runtime.runlog import RunLog
 from engine.runtime.scopes import Scopes
 from engine.runtime.settings import EngineSettings
+from engine.runtime.signals import Signals
 from engine.runtime.state import RunState
 from engine.runtime.stop import StopCell
+from engine.runtime.turns import Turns
 from engine.store.changes import Boundary, Written
 from engine.store.store import Store
 from engine.workspace.tracker import Tracker
@@ -38,7 +40,7 @@ class Attempt:
     every process of the run; ``environment`` is what tools see; ``nodes`` says which function executes which kind;
     ``tracker`` records boundaries of the workspace, None where no node writes files or the setting is off. ``again``
     are the remote calls in doubt that this resume decided to send again, ``told`` says that a person who knew of such
-    calls asked for it (engine.md 5.5).
+    calls asked for it (engine.md 5.5). ``signals`` are the events of the run. ``signals`` are the events of the run.
     """
 
     run_id: str
@@ -64,6 +66,7 @@ class Attempt:
     tracker: Tracker | None = None
     again: frozenset[str] = frozenset()
     told: bool = False
+    signals: Signals = field(default_factory=Signals)
 
 
 class Keeper(Protocol):
@@ -76,10 +79,14 @@ class Keeper(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of control: its state, what it may read, where it writes, its branch path (empty for the main line)."""
+    """One line of control: its state, what it may read, where it writes, its branch path (empty for the main line).
+
+    ``turns`` are those of the fan-out that the branch belongs to.
+    """
 
     attempt: Attempt
     state: RunState
     scopes: Scopes
     keeper: Keeper
     branch: str = ""
+    turns: Turns | None = None

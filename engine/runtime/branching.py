@@ -133,6 +133,7 @@ def _inherit(made: RunState, above: RunState, branch: Branch, router: str) -> No
     made.outputs = dict(above.outputs)
     if branch.bindings:
         made.outputs[router] = {**above.outputs.get(router, {}), **branch.bindings}
+    made.heard = {**above.heard, **made.heard}
     made.artifacts = dict(above.artifacts)
     made.published = dict(above.published)
 
@@ -174,7 +175,8 @@ def close(line: Line, rest: Rest, join: str) -> None:
         told |= {"code": rest.code, "error": rest.error}
     keeper = line.keeper
     assert isinstance(keeper, BranchKeeper)
-    keeper.close(head, rows_of(state.owed), told)
+    with line.attempt.signals.publishing(state.owed.fired):
+        keeper.close(head, rows_of(state.owed), told)
     state.owed = Owed()
 
 

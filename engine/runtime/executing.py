@@ -6,10 +6,12 @@ Waiting between two tries can be woken by a stop. Implements engine.md 6.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
-from engine.dsl.graph import NodeKind, SubbotNode, ToolNode, ValueType
+from engine.dsl.graph import NodeKind, ToolNode, ValueType
 from engine.dsl.values import check_output
 from engine.events import EventType
 from engine.failures import FailureCode
@@ -18,6 +20,7 @@ from engine.outcome import RECOVERY, Completed, Failed, Outcome, Paused, Questio
 from engine.runtime.attempt import Line
 from engine.runtime.budget import REFUSE_AT, Axis, readings
 from engine.runtime.classify import classify
+from engine.runtime.hearing import hear
 from engine.runtime.performing import perform, with_row
 from engine.runtime.preparing import Step, context_of
 from engine.runtime.recovery import Recovery, RecoveryDecision, decide, recipe_of
@@ -26,6 +29,11 @@ from engine.runtime.writing import save_recovery
 
 ACKNOWLEDGE = "acknowledge_recovery"
 """The field that answers a recovery pause (engine.md 6.5)."""
+
+RUN_HERE: Mapping[NodeKind, Callable[[Line, Step], Outcome]] = MappingProxyType(
+    {NodeKind.SUBBOT: run_child, NodeKind.WAIT: hear}
+)
+"""Kinds of nodes that need more than a ``NodeContext``: a run of their own, the events of the run."""
 
 
 def execute(line: Line, step: Step) -> Outcome:
@@ -47,13 +55,15 @@ def execute(line: Line, step: Step) -> Outcome:
 
 
 def _once(line: Line, step: Step) -> Outcome:
-    run = line.attempt.nodes[step.node.kind]
-    if run is None and not isinstance(step.node, SubbotNode):
-        return Failed(FailureCode.CAPABILITY_UNSUPPORTED, f"this build does not run {step.node.kind} nodes")
+    run, here = line.attempt.nodes[step.node.kind], RUN_HERE.get(step.node.kind)
     try:
-        return run(_context(line, step)) if run else run_child(line, step)
+        if run is not None:
+            return run(_context(line, step))
+        if here is not None:
+            return here(line, step)
     except Exception as problem:  # noqa: BLE001 - nodes never raise past here; everything becomes an outcome
         return classify(problem)
+    return Failed(FailureCode.CAPABILITY_UNSUPPORTED, f"this build does not run {step.node.kind} nodes")
 
 
 def _context(line: Line, step: Step) -> NodeContext:

@@ -40,6 +40,7 @@ from engine.runtime.scopes import listed
 from engine.runtime.state import FAN_OUT
 from engine.runtime.step import take
 from engine.runtime.stop import StopCause, StopKind
+from engine.runtime.turns import Turns
 from engine.runtime.writing import commit_boundary, store_refused
 
 Walk = Callable[[Line, Place, str], "Ending | str"]
@@ -177,20 +178,21 @@ class _Race:
         self._rests: dict[str, Rest] = {}
         self._running: dict[Future[Rest], Branch] = {}
         self._problem: BaseException | None = None
+        self._turns = Turns(self._attempt.caps.parallel_branches, fan_out.line.turns)
 
     def run(self) -> list[Rest]:
         """Let them run, at most so many at once; where each rests, in their order. Raises StoreError, OwnershipLost."""
         waiting = list(self._fan_out.branches)
-        at_once = self._attempt.caps.parallel_branches
-        pool = ThreadPoolExecutor(at_once, thread_name_prefix=self._fan_out.router.name)
+        pool = ThreadPoolExecutor(len(waiting), thread_name_prefix=self._fan_out.router.name)
         until: float | None = None
         try:
             while waiting or self._running:
-                waiting = [] if self._cell.is_set() else self._start(waiting, at_once, pool)
+                waiting = [] if self._cell.is_set() else self._start(waiting, pool)
                 if not self._running:
                     continue
                 done, _ = wait(self._running, timeout=PERIOD, return_when=FIRST_COMPLETED)
                 self._collect(done)
+                self._end_idle()
                 if self._cell.is_set():
                     now = self._attempt.clock.monotonic()
                     until = until or now + self._grace
@@ -208,7 +210,7 @@ class _Race:
         """Seconds for stragglers; a stop from outside kills their processes, which takes its own five seconds."""
         return self._attempt.settings.branch_cancel_grace
 
-    def _start(self, waiting: list[Branch], at_once: int, pool: ThreadPoolExecutor) -> list[Branch]:
+    def _start(self, waiting: list[Branch], pool: ThreadPoolExecutor) -> list[Branch]:
         later: list[Branch] = []
         by_key = {each.key: each.id for each in self._fan_out.branches if each.key}
         for branch in waiting:
@@ -216,11 +218,18 @@ class _Race:
             if any(rest is not None and not rest.over for rest in before):
                 text = "skipped: an element that it waits for failed"
                 self._rests[branch.id] = Rest(branch, BranchEnd.SKIPPED, self._fan_out.line.state, error=text)
-            elif None in before or len(self._running) >= at_once:
+            elif None in before or not self._turns.take():
                 later.append(branch)
             else:
-                self._running[pool.submit(self._branch, branch)] = branch
+                self._running[pool.submit(self._worked, branch)] = branch
+        self._turns.expect(len(later))
         return later
+
+    def _end_idle(self) -> None:
+        """While a question is open and every other branch only waits for an event, the run can as well pause."""
+        asked = any(rest.end is BranchEnd.PAUSED for rest in self._rests.values())
+        if asked and self._running and self._turns.only_parked:
+            self._cell.stop(StopCause(StopKind.SIBLING, "a question is open"))
 
     def _collect(self, done: set[Future[Rest]]) -> None:
         for future in done:
@@ -243,6 +252,13 @@ class _Race:
             self._fan_out.line.state.note(EventType.BRANCH_ABANDONED, branch.edge.target, **told)
         self._running = {}
 
+    def _worked(self, branch: Branch) -> Rest:
+        """The branch with the turn that it holds."""
+        try:
+            return self._branch(branch)
+        finally:
+            self._turns.give_back()
+
     def _branch(self, branch: Branch) -> Rest:
         """One branch, in its thread: from its start or its row to where it rests."""
         fan_out, above = self._fan_out, self._fan_out.line
@@ -254,7 +270,8 @@ class _Race:
             state = stored_state(above.state, branch, path, fan_out.router.name, row)
             recall_outputs(state, fan_out.outputs)
         attempt = replace(self._attempt, stop=self._cell)
-        line = Line(attempt, state, above.scopes.over(state), BranchKeeper(fan_out.siblings, branch.id), path)
+        keeper = BranchKeeper(fan_out.siblings, branch.id)
+        line = Line(attempt, state, above.scopes.over(state), keeper, path, self._turns)
         if row is not None and row.done:
             end = BranchEnd(str(row.state.get("end", BranchEnd.JOINED)))
             return Rest(branch, end, state)
@@ -334,3 +351,4 @@ def _merge(fan_out: FanOut, rest: Rest) -> None:
             state.artifacts[name] = version
             state.published[name] = version.data
     state.warned = tuple(dict.fromkeys((*state.warned, *branch.warned)))
+    state.heard |= {node: max(count, state.heard.get(node, 0)) for node, count in branch.heard.items()}

@@ -26,6 +26,7 @@ from engine.runtime.marking import tracker_of
 from engine.runtime.requests import Seen, unseen
 from engine.runtime.runlog import RunLog
 from engine.runtime.scopes import Scopes
+from engine.runtime.signals import Signals
 from engine.runtime.signs import Signs
 from engine.runtime.state import RunState
 from engine.runtime.stop import StopCell
@@ -35,7 +36,7 @@ from engine.store.groups import Groups
 @dataclass(frozen=True, slots=True)
 class Opening:
     """The particulars of one attempt. ``timeout`` in seconds, 0 for none; ``lock_fd`` is inherited by processes;
-    ``again`` and ``told`` as in ``Attempt``."""
+    ``again``, ``told`` and ``signals`` as in ``Attempt``."""
 
     run_id: str
     epoch: int
@@ -48,6 +49,7 @@ class Opening:
     children: Mapping[str, str] = field(default_factory=dict)
     again: frozenset[str] = frozenset()
     told: bool = False
+    signals: Signals = field(default_factory=Signals)
 
 
 def stop_cell(host: Host, run_id: str, within: StopCell | None) -> StopCell:
@@ -92,6 +94,7 @@ def open_line(host: Host, graph: Graph, state: RunState, opening: Opening) -> Li
         tracker=tracker_of(host, graph, folders, opening.run_id),
         again=opening.again,
         told=opening.told,
+        signals=opening.signals,
     )
     scopes = Scopes(opening.run_id, graph, state, caps, lambda node: history(host, opening.run_id, node))
     return Line(attempt, state, scopes, host.store.boundary(opening.run_id, opening.epoch))

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.dsl.graph import Graph, Node, RouterMode, RouterNode, SubbotNode, ToolNode
+from engine.dsl.graph import Graph, Node, RouterMode, RouterNode, ToolNode
 from engine.dsl.unit import PACKED, is_bundle
 from engine.errors import SourceInvalid
 from engine.run import SourceFile
+from engine.runtime.executing import RUN_HERE
 from engine.runtime.host import Host
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _unsupported(host: Host, node: Node) -> str:
         return f"mode {node.mode} is" if node.mode not in RUN_MODES else ""
     if isinstance(node, ToolNode) and node.action and host.settings.remote is None:
         return "connector operations are"
-    return "" if host.nodes[node.kind] is not None or isinstance(node, SubbotNode) else f"{node.kind} nodes are"
+    return "" if host.nodes[node.kind] is not None or node.kind in RUN_HERE else f"{node.kind} nodes are"
 
 
 RUN_MODES = frozenset(set(RouterMode) - {RouterMode.LLM})

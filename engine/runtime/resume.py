@@ -29,7 +29,9 @@ from engine.runtime.preparing import prepare
 from engine.runtime.probing import may_send_again, told
 from engine.runtime.requests import ResumeRequest
 from engine.runtime.settling import complete
+from engine.runtime.signals import recalled
 from engine.runtime.state import Owed, restored
+from engine.runtime.stop import StopCell
 from engine.runtime.takeover import held, take_over
 from engine.runtime.writing import conclude, rows_of
 from engine.states import RunStatus
@@ -77,20 +79,8 @@ def _resume_locked(
     state = restored(head, admitted.vars, Meter(host.clock, head.spent))
     state.outputs = visible(host.store.checkpoints.outputs(record.id), head)
     recall(state, host.store.artifacts.versions(record.id))
-    opening = Opening(
-        run_id=record.id,
-        epoch=record.epoch,
-        workspace=Path(record.workspace),
-        ask=admitted.ask,
-        stop=cell,
-        lock_fd=lock.fileno(),
-        timeout=request.timeout,
-        progress=request.progress,
-        children=record.children,
-        again=again,
-        told=told(request, record),
-    )
-    line = open_line(host, graph, state, opening)
+    opening = _opening(host, request, admitted, cell)
+    line = open_line(host, graph, state, replace(opening, lock_fd=lock.fileno(), again=again))
     start = _start(line, admitted, head)
     change = _accepted(start.change, request, admitted)
     with host.executing.enter(record.id, cell):
@@ -108,6 +98,22 @@ def _resume_locked(
                 _go_on(line, start.place, record)
             finally:
                 close(attempt)
+
+
+def _opening(host: Host, request: ResumeRequest, admitted: Admitted, cell: StopCell) -> Opening:
+    record = admitted.record
+    return Opening(
+        run_id=record.id,
+        epoch=record.epoch,
+        workspace=Path(record.workspace),
+        ask=admitted.ask,
+        stop=cell,
+        timeout=request.timeout,
+        progress=request.progress,
+        children=record.children,
+        told=told(request, record),
+        signals=recalled(host.store, admitted.program.graph, record.id),
+    )
 
 
 def _accepted(change: ClaimChange, request: ResumeRequest, admitted: Admitted) -> ClaimChange:

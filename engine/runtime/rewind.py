@@ -11,12 +11,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from engine.checkpoint import (
+    HEARD,
     HIDDEN,
     PLACES,
     REWOUND,
     ArtifactVersion,
     Head,
     StoredOutput,
+    heard_of,
     hidden_of,
     in_force,
     places_of,
@@ -89,6 +91,7 @@ def rewound_head(head: Head, pivot: str, dropped: frozenset[str]) -> Head:
         HIDDEN: sorted(hidden_of(head) - dropped),
         PLACES: _without(places_of(head), dropped),
         FAILED: _without(failed, dropped) if isinstance(failed, Mapping) else {},
+        HEARD: _without(heard_of(head), dropped),
     }
     return replace(
         head,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.checkpoint import ArtifactVersion, Interaction, OutputRow, PendingQuestion
-from engine.dsl.graph import RouterMode, RouterNode
+from engine.dsl.graph import NodeKind, RouterMode, RouterNode, SignalNode
 from engine.events import EventType, NewEvent
 from engine.outcome import CHILD_WAITING, RECOVERY, Completed, Failed, Outcome, Paused, Question
 from engine.runtime.attempt import Line
@@ -64,11 +64,21 @@ def complete(line: Line, step: Step, outcome: Completed, *, answered: bool = Fal
         line.attempt.runlog.alert(warning)
     if step.node.publish:
         _publish(line, step, outcome)
+    if isinstance(step.node, SignalNode):
+        _signal(line, step.node, outcome)
     _warn(line, name)
     spreads = isinstance(step.node, RouterNode) and step.node.mode in FAN_OUT
     if isinstance(step.node, RouterNode) and step.node.mode is RouterMode.ROUND_ROBIN:
         _turn(line, name)
     state.owed.head = state.head(name, completed=not spreads)
+
+
+def _signal(line: Line, node: SignalNode, outcome: Completed) -> None:
+    """An event is emitted with the commit of its node; a ``wait`` has heard one more."""
+    if node.kind is NodeKind.EMIT:
+        line.state.owed.fired.append((node.event, outcome.output))
+    elif node.kind is NodeKind.WAIT:
+        line.state.heard[node.name] = line.state.heard.get(node.name, 0) + 1
 
 
 def _publish(line: Line, step: Step, outcome: Completed) -> None:

@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from engine.checkpoint import HIDDEN, PLACES, ArtifactVersion, Head, Mark, OutputRow, Spent, hidden_of, places_of
+from engine.checkpoint import (
+    HEARD,
+    HIDDEN,
+    PLACES,
+    ArtifactVersion,
+    Head,
+    Mark,
+    OutputRow,
+    Spent,
+    heard_of,
+    hidden_of,
+    places_of,
+)
 from engine.dsl.graph import RouterMode
 from engine.events import EventType, NewEvent
 from engine.runtime.loops import FRESH, LoopState
@@ -31,6 +43,7 @@ class Owed:
     events: list[NewEvent] = field(default_factory=list)
     spend: tuple[tuple[str, float], ...] = ()
     marks: list[Mark] = field(default_factory=list)
+    fired: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -39,7 +52,7 @@ class RunState:
 
     ``places`` says on which branch path the row of a node's output lies: of a branch for every node that it executed,
     of the main line for outputs that were merged. ``parallel`` is the fan-out in flight (engine.md 3.3), ``failed`` the
-    failed branches that a join is to be told of.
+    failed branches that a join is to be told of, ``heard`` how many events each ``wait`` node has heard.
     """
 
     vars: Mapping[str, object]
@@ -59,6 +72,7 @@ class RunState:
     places: dict[str, str] = field(default_factory=dict)
     parallel: Mapping[str, object] = field(default_factory=dict)
     failed: dict[str, list[dict[str, object]]] = field(default_factory=dict)
+    heard: dict[str, int] = field(default_factory=dict)
     histories: dict[str, list[Mapping[str, object]]] = field(default_factory=dict)
     owed: Owed = field(default_factory=Owed)
 
@@ -111,6 +125,8 @@ class RunState:
             extra[PLACES] = dict(self.places)
         if self.failed:
             extra[FAILED] = dict(self.failed)
+        if self.heard:
+            extra[HEARD] = dict(self.heard)
         made = Head(
             node_id=node,
             completed=completed,
@@ -151,6 +167,7 @@ def restored(head: Head, vars_: Mapping[str, object], meter: Meter) -> RunState:
         places=places_of(head),
         parallel=dict(head.parallel),
         failed=dict(failed) if isinstance(failed, dict) else {},
+        heard=heard_of(head),
     )
 
 

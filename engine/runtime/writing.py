@@ -64,7 +64,8 @@ def commit_boundary(line: Line, node: str) -> Ending | None:
     head = owed.head or state.head(node)
     state.owed = Owed()
     try:
-        answer = line.keeper.commit(head, rows_of(owed))
+        with line.attempt.signals.publishing(owed.fired):
+            answer = line.keeper.commit(head, rows_of(owed))
     except (StoreFull, StoreBusy) as problem:
         return store_refused(node, problem)
     line.attempt.children.settle()

@@ -81,6 +81,48 @@ workflow w:
   b1 -> join
   join -> done
 """
+SIGNALS = """
+router split:
+  mode: fan_out_all
+compute ball:
+  expr:
+    n: "loop.serve.iteration"
+emit ping:
+  event: "ping"
+  with { n: "{{outputs.ball.n}}" }
+wait pong:
+  event: "pong"
+  timeout: "60s"
+compute score:
+  expr:
+    n: "outputs.pong.n"
+wait got:
+  event: "ping"
+  timeout: "60s"
+emit back:
+  event: "pong"
+  with { n: "{{outputs.got.n}}" }
+tool note:
+  parallel_safe: true
+  command: `echo {{outputs.got.n}} >> trace`
+compute join:
+  await: wait_all
+  expr:
+    last: "outputs.score.n"
+    heard: "outputs.note.result"
+workflow w:
+  budget:
+    max_parallel_branches: 1
+  entry: split
+  split -> ball -> ping -> pong -> score
+  score -> ball as serve(2)
+  score -> join
+  split -> got -> note -> back
+  back -> got as answer(2)
+  back -> join
+  join -> done
+"""
+SIGNAL_POINTS = [("after", number) for number in range(2, 16)]
 CHAIN_POINTS = [(when, number) for when in ("before", "after") for number in range(1, NODES + 2)]
 LOOP_POINTS = [("after", number) for number in range(1, 11)]
 FAN_POINTS = [(when, number) for when in ("before", "after") for number in range(2, 8)]
@@ -92,6 +134,7 @@ def rounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("rounds")
     played = [("chain", CHAIN, *point) for point in CHAIN_POINTS] + [("loops", LOOPS, *point) for point in LOOP_POINTS]
     played += [("fan", FAN, *point) for point in FAN_POINTS]
+    played += [("signals", SIGNALS, *point) for point in SIGNAL_POINTS]
     for name, text, when, number in [*played, ("loops", LOOPS, "never", 0)]:
         folder = where / f"{name}-{when}-{number}"
         (folder / "work").mkdir(parents=True)
@@ -177,3 +220,15 @@ def test_a_run_of_n_nodes_costs_n_plus_one_commits(tmp_path: Path, clock: FakeCl
         rig = Rig(Store(database, clock, tmp_path), clock, tmp_path)
         rig.run(CHAIN)
         assert database.count == NODES + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("when", "number"), SIGNAL_POINTS)
+def test_an_event_is_neither_lost_nor_heard_twice(rounds: Path, when: str, number: int) -> None:
+    """language.md 5.8: two branches play to each other with one turn; each hears what the other emitted, in order."""
+    with looked_at(rounds / f"signals-{when}-{number}") as (document, rig):
+        assert document["status"] == RunStatus.FINISHED
+        assert document["outputs"]["join"]["last"] == 2
+        heard = rig.trace()
+        assert list(dict.fromkeys(heard)) == ["0", "1", "2"]
+        assert len(heard) <= 4, "more than the node in flight ran twice"

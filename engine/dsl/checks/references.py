@@ -143,12 +143,16 @@ def _output_field(context: Context, reading: Reading, node: NodeDraft, field: st
             hint = suggestion(field, schema.by_name, f"add it to schema `{schema.name}`, or map a declared field")
             fields = {"name": node.name, "schema": schema.name, "field": field, "hint": hint}
             context.found.add(code, reading.span, **reading.about, **fields)
-    elif not node.section.has("output") and not (node.kind == "compute" and field in _lines(node)):
+    elif not node.section.has("output") and field not in _made(node):
         context.found.add("C032", reading.span, **reading.about, name=node.name, field=field)
 
 
-def _lines(node: NodeDraft) -> frozenset[str]:
-    section = node.section.section("expr")
+def _made(node: NodeDraft) -> frozenset[str]:
+    """The fields that a node without schema surely has: the lines of a compute, what an emit maps."""
+    section = node.section.section("expr") if node.kind == "compute" else None
+    mapping = node.section.mapping if node.kind == "emit" else None
+    if mapping is not None:
+        return frozenset(entry.key for entry in mapping.entries)
     return frozenset(section.items) if section else frozenset()
 
 

@@ -293,7 +293,7 @@ def test_a_subbot_of_itself_is_no_mistake_of_the_source(tmp_path: Path) -> None:
 
 def test_a_launch_refuses_what_a_run_would_reach_only(tmp_path: Path) -> None:
     """language.md 1.1"""
-    reached = 'wait b:\n  event: "x"\n  timeout: "1h"\nemit c:\n  event: "x"\n'
+    reached = AGENT.replace("agent a", "agent b") + '  command: "x"\nhuman c:\n  review_url: "x"\n'
     text = f"{TOOL}{reached}workflow w:\n  entry: a\n  a -> b -> c -> done\n"
     found = loaded(tmp_path, text)
     assert found.graph is not None
