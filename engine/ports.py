@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol, runtime_checkable
@@ -91,6 +91,21 @@ class OperationCall:
     within: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """What is known of a call besides its answer (connectors.md 9).
+
+    ``status`` is the HTTP status, 0 for none; ``wire`` the transport's record as plain values. ``pending``: the remote
+    took the order and had not done it (202). ``read_back``: a read, not the answer, shows what became of the call.
+    """
+
+    status: int = 0
+    wire: Mapping[str, object] = field(default_factory=dict)
+    pending: bool = False
+    read_back: bool = False
+    note: str = ""
+
+
 class EffectGuard(Protocol):
     """What a runner is given with a call: the row that stands for it, and what it has to tell while it works."""
 
@@ -108,6 +123,17 @@ class EffectGuard(Protocol):
         """Whether the run was told to stop: a wait before the request left ends then."""
         ...
 
+    def sending(self) -> None:
+        """Commit that bytes may leave from now on: called before each request of a mutation, never for a read.
+
+        Raises what ends the call before anything left: the run was told to stop, or belongs to somebody else.
+        """
+        ...
+
+    def witness(self, witness: Witness) -> None:
+        """Told what the row keeps beside the answer; the last one counts."""
+        ...
+
     def key_sent(self) -> None:
         """Told when the idempotency key leaves with the request: from then on a repeat is safe."""
         ...
@@ -117,7 +143,7 @@ class OperationRunner(Protocol):
     """Runs one operation of a connector, once; handed over by the host."""
 
     def run(self, call: OperationCall, guard: EffectGuard) -> Mapping[str, object]:
-        """The operation's result.
+        """The operation's result; ``guard.sending`` is called right before a request that changes something.
 
         What it raises is read by protocol: ``AmbiguousEffect``, ``NotSent``, ``Refused``, ``RateLimited``; of a
         mutation anything else counts as ambiguous (engine.md 5.2).
@@ -155,15 +181,29 @@ class SentEffect(Protocol):
 
     @property
     def created_at(self) -> datetime:
-        """When the row was written, right before the call."""
+        """When the row was written."""
+        ...
+
+    @property
+    def sent_at(self) -> datetime | None:
+        """When it was committed that bytes may leave, None while they may not."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The call was made: ``response`` is what it answers."""
+    """The call was made: ``response`` is what it answers. ``note``: what else was seen, a duplicate by its address."""
 
     response: Mapping[str, object] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """A complete read shows that what was wanted does not hold, and a new call finds out for itself whether it may be
+    made: only of calls whose repetition is safe. ``why`` is a sentence."""
+
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +218,7 @@ class Unreadable:
     reason: str = ""
 
 
-Probed = Found | NotFound | Unreadable
+Probed = Found | Undone | NotFound | Unreadable
 
 
 class EffectProbe(Protocol):
@@ -203,6 +243,8 @@ class Remote:
 
     runner: OperationRunner
     probe: EffectProbe = field(default_factory=FindsNothing)
+    passed: Callable[[str], None] = lambda _point: None
+    """Told each point X1, X2 and X5 that lies behind an effect (connectors.md 9)."""
 
 
 class SystemClock:

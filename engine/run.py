@@ -157,8 +157,9 @@ class Attachment:
 
 
 class EffectState(StrEnum):
-    """The states of an effect row (engine.md 5.3)."""
+    """The states of an effect row (engine.md 5.3, connectors.md 9)."""
 
+    INTENDED = "intended"
     SENT = "sent"
     DONE = "done"
     NOT_SENT = "not_sent"
@@ -168,10 +169,13 @@ class EffectState(StrEnum):
 
 
 class SettledBy(StrEnum):
-    """By what a row came into its state: the remote's answer, a proof, a probe, a person, a resume, a safe repeat."""
+    """By what a row came into its state: the remote's answer, a read that shows it, a proof, an order taken back before it
+    was sent, a probe, a person, a resume, a safe repeat."""
 
     ANSWER = "answer"
+    READ_BACK = "read_back"
     PROOF = "proof"
+    WITHDRAWN = "withdrawn"
     PROBE = "probe"
     PERSON = "person"
     RESUME = "resume"
@@ -182,6 +186,7 @@ class SettledBy(StrEnum):
 _E = EffectState
 EFFECT_NEXT: Mapping[EffectState, frozenset[EffectState]] = MappingProxyType(
     {
+        _E.INTENDED: frozenset({_E.SENT, _E.NOT_SENT}),
         _E.SENT: frozenset({_E.DONE, _E.NOT_SENT, _E.REFUSED, _E.AMBIGUOUS}),
         _E.AMBIGUOUS: frozenset({_E.DONE, _E.NOT_SENT, _E.ABANDONED}),
         _E.DONE: frozenset(),
@@ -203,7 +208,9 @@ class EffectRecord:
 
     ``params`` are what was sent, ``effect_class`` is the catalogue's word. ``repeatable``: sending it once more is
     safe. ``stopped_run``: the run stopped because of it. ``dropped_by`` above 0: a rewind went behind it.
-    ``settled_at`` is the instant of its present state, ``probes`` how often the forge was asked since.
+    ``settled_at`` is the instant of its present state, ``probes`` how often the forge was asked since, ``asked`` what
+    it answered each time. A row of the dispatcher has no run: its ``card`` and ``place`` (outcome or park, kind, position)
+    say where it belongs. ``pending``: the forge took the order and had not done it. ``settler`` is a person's name.
     """
 
     id: str
@@ -229,6 +236,14 @@ class EffectRecord:
     note: str = ""
     settled_at: datetime | None = None
     probed_at: datetime | None = None
+    sent_at: datetime | None = None
+    card: str = ""
+    place: str = ""
+    http_status: int = 0
+    pending: bool = False
+    wire: Mapping[str, object] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
+    settler: str = ""
 
     @property
     def doubtful(self) -> bool:

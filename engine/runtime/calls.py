@@ -63,6 +63,19 @@ def judge(error: BaseException, effect_class: str, *, key_sent: bool, now: datet
     return CallVerdict(EffectState.AMBIGUOUS, SettledBy.LOST, replace(lost, cause=error))
 
 
+def unsent(error: BaseException, effect_class: str, *, stopped: bool, now: datetime) -> CallVerdict:
+    """What the error means for a call whose row never left ``intended``: nothing was sent, whatever it looks like."""
+    message = str(error).strip() or type(error).__name__
+    known = _known(error, message, now)
+    if stopped:
+        failed = Failed(FailureCode.INTERRUPTED, f"{message}; nothing was sent", cause=error)
+    elif known is not None:
+        failed = known.failed
+    else:
+        failed = Failed(FailureCode.EXECUTION_FAILED, f"{message}; nothing was sent", cause=error)
+    return CallVerdict(EffectState.NOT_SENT, SettledBy.WITHDRAWN, failed, repeatable=effect_class == IDEMPOTENT)
+
+
 def _known(error: BaseException, message: str, now: datetime) -> CallVerdict | None:
     """The verdict on an exception that says for certain what happened, None for any other."""
     if isinstance(error, NotSent) and error.nothing_sent():

@@ -1,8 +1,9 @@
 """One call of a connector by a node: written down before it is made, settled after it, never made twice by mistake.
 
-Called through ``NodeContext.perform``. The row is committed before the bytes leave and its outcome behind the answer;
-a call that an earlier attempt made is answered from its row. A node makes one call, so equal calls of one execution
-need no number. Implements engine.md 5.1, 5.3, 5.4 (at once) and 5.5.
+Called through ``NodeContext.perform``. The row is committed as ``intended`` first, as ``sent`` right before bytes may
+leave, and its outcome behind the answer; a call that an earlier attempt made is answered from its row. A node makes one
+call, so equal calls of one execution need no number. Implements engine.md 5.1, 5.3, 5.4 (at once), 5.5 and the points
+X1, X2 and X5 of connectors.md 9.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from typing import Self
 
 from engine.dsl.catalogue import IDEMPOTENT, READ
 from engine.dsl.graph import NodeKind
-from engine.errors import StoreError
+from engine.errors import StopRequested, StoreError
 from engine.failures import FailureCode
 from engine.outcome import Completed, Failed, Outcome
-from engine.ports import Found, OperationCall, Remote
-from engine.run import EffectRecord, EffectState, SettledBy
+from engine.ports import Found, OperationCall, Remote, Undone, Witness
+from engine.run import IN_DOUBT, EffectRecord, EffectState, SettledBy
 from engine.runtime.attempt import Line
-from engine.runtime.calls import fingerprint, judge, marker
+from engine.runtime.calls import CallVerdict, fingerprint, judge, marker, unsent
 from engine.runtime.preparing import Step, limit_of, own_timeout
 from engine.runtime.probing import lose, probe
 from engine.store.effects import CallKey, Settling
@@ -31,11 +32,12 @@ class Sending:
     An exception ends here: it becomes ``outcome``. An order to end the process settles the row and goes on.
     """
 
-    def __init__(self, line: Line, effect_class: str, effect: EffectRecord | None) -> None:
-        self._line = line
+    def __init__(self, line: Line, remote: Remote, effect_class: str, effect: EffectRecord | None) -> None:
+        self._line, self._remote = line, remote
         self._class = effect_class
         self._effect = effect
-        self._key_sent = False
+        self._key_sent = self._left = False
+        self._witness = Witness()
         self.effect_id = effect.id if effect else ""
         self.marker = effect.marker if effect else ""
         self.outcome: Outcome | None = None
@@ -44,13 +46,31 @@ class Sending:
         """Whether the run was told to stop."""
         return self._line.attempt.stop.is_set()
 
+    def sending(self) -> None:
+        """From now on bytes may leave. Raises StopRequested, OwnershipLost, StoreError: then none may."""
+        attempt = self._line.attempt
+        if self.stopped():
+            raise StopRequested(f"run {attempt.run_id} was told to stop", "the call is withdrawn; nothing was sent")
+        if self._effect is not None and not self._left:
+            attempt.store.effects.send(self.effect_id, attempt.epoch, self._line.state.branch_id)
+            self._left = True
+            self._remote.passed("X2")
+
+    def witness(self, witness: Witness) -> None:
+        """What the row keeps beside the answer."""
+        self._witness = witness
+
     def key_sent(self) -> None:
         """The idempotency key left with the request."""
         self._key_sent = True
 
     def answered(self, response: dict[str, object]) -> None:
-        """The remote confirmed: the response is kept, then it becomes the output."""
-        self._settle(Settling(EffectState.DONE, SettledBy.ANSWER, response=response))
+        """The remote confirmed: the response is kept, then it becomes the output. What had not to be sent was not."""
+        if self._left:
+            by = SettledBy.READ_BACK if self._witness.read_back else SettledBy.ANSWER
+            self._settle(Settling(EffectState.DONE, by, self._witness.note, response=response))
+        else:
+            self._settle(Settling(EffectState.NOT_SENT, SettledBy.WITHDRAWN, "it was so already; nothing was sent"))
         self.outcome = Completed(response)
 
     def __enter__(self) -> Self:
@@ -59,8 +79,7 @@ class Sending:
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> bool:
         if error is None or self.outcome is not None:
             return False
-        now = self._line.attempt.clock.now()
-        verdict = judge(error, self._class, key_sent=self._key_sent, now=now)
+        verdict = self._verdict(error)
         failed = replace(verdict.failed, effect=self.effect_id)
         ambiguous = verdict.state is EffectState.AMBIGUOUS
         stopped = (ambiguous and not verdict.repeatable) or None
@@ -73,6 +92,15 @@ class Sending:
         self.outcome = (self._found() if ambiguous else None) or failed
         return True
 
+    def _verdict(self, error: BaseException) -> CallVerdict:
+        """What the error means; of a call that never left its row says so, whatever the error looks like."""
+        now = self._line.attempt.clock.now()
+        if self._effect is None or self._left:
+            verdict = judge(error, self._class, key_sent=self._key_sent, now=now)
+            by_reading = self._witness.read_back and verdict.state is not EffectState.AMBIGUOUS
+            return replace(verdict, by=SettledBy.READ_BACK) if by_reading else verdict
+        return unsent(error, self._class, stopped=self.stopped() or isinstance(error, StopRequested), now=now)
+
     def _found(self) -> Outcome | None:
         """The output when the forge shows at once that the call was made."""
         assert self._effect is not None
@@ -83,7 +111,8 @@ class Sending:
         if self._effect is None:
             return
         try:
-            self._line.attempt.store.effects.settle(self.effect_id, settling)
+            self._line.attempt.store.effects.settle(self.effect_id, replace(settling, witness=self._witness))
+            self._remote.passed("X5")
         except StoreError as problem:
             text = f"what became of effect {self.effect_id} could not be written: {problem.message}"
             self._line.attempt.runlog.alert(text)
@@ -100,7 +129,7 @@ def perform(line: Line, step: Step, call: OperationCall) -> Outcome:
     if attempt.stop.is_set():
         return Failed(FailureCode.INTERRUPTED, f"the run was stopped before {call.operation} was called")
     if operation.effect == READ:
-        return _send(remote, call, Sending(line, READ, None))
+        return _send(remote, call, Sending(line, remote, READ, None))
     answer = _before(line, step, call)
     if answer is not None:
         return answer
@@ -110,7 +139,8 @@ def perform(line: Line, step: Step, call: OperationCall) -> Outcome:
     except StoreError as problem:
         text = f"the call {call.operation} was not made, because it could not be written down: {problem.message}"
         return Failed(FailureCode.EXECUTION_FAILED, text, cause=problem)
-    return _send(remote, call, Sending(line, operation.effect, effect))
+    remote.passed("X1")
+    return _send(remote, call, Sending(line, remote, operation.effect, effect))
 
 
 def _send(remote: Remote, call: OperationCall, sending: Sending) -> Outcome:
@@ -133,7 +163,7 @@ def _row(line: Line, step: Step, call: OperationCall, effect_class: str) -> Effe
         operation=call.operation,
         fingerprint=fingerprint(call),
         marker=marker(effect_id, attempt.run_id, step.node.name, attempt.epoch),
-        state=EffectState.SENT,
+        state=EffectState.INTENDED,
         created_at=attempt.clock.now(),
         effect_class=effect_class,
         params=call.params,
@@ -150,11 +180,14 @@ def _before(line: Line, step: Step, call: OperationCall) -> Outcome | None:
         return None
     if earlier.state == EffectState.DONE:
         return Completed(dict(earlier.response))
-    if earlier.state == EffectState.SENT:
+    if earlier.state == EffectState.INTENDED:
+        note = "its attempt ended before anything was sent"
+        taken = Settling(EffectState.NOT_SENT, SettledBy.WITHDRAWN, note)
+        attempt.store.effects.settle(earlier.id, taken)
+    elif earlier.state == EffectState.SENT:
         lose(attempt.host, earlier, "its attempt ended before the answer was written")
-    elif earlier.state != EffectState.AMBIGUOUS:
-        return None
-    return _in_doubt(line, earlier)
+    in_doubt = earlier.state in IN_DOUBT
+    return _in_doubt(line, earlier) if in_doubt else None
 
 
 def _in_doubt(line: Line, earlier: EffectRecord) -> Outcome | None:
@@ -163,6 +196,8 @@ def _in_doubt(line: Line, earlier: EffectRecord) -> Outcome | None:
         answer = probe(attempt.host, earlier)
         if isinstance(answer, Found):
             return Completed(dict(answer.response))
+        if isinstance(answer, Undone):
+            return None
     if not decided and not earlier.repeatable:
         text = f"{earlier.operation} ({earlier.id}) may have been made by an earlier attempt; nothing was sent"
         return Failed(FailureCode.AMBIGUOUS_EFFECT, text, effect=earlier.id)
@@ -182,9 +217,10 @@ def with_row(line: Line, step: Step, failed: Failed) -> Failed:
     if failed.code != FailureCode.AMBIGUOUS_EFFECT or failed.effect or step.node.kind is NodeKind.SUBBOT:
         return failed
     made = _row(line, step, OperationCall(str(step.node.kind), ""), "")
-    lost = replace(made, state=EffectState.AMBIGUOUS, settled_by=SettledBy.LOST, stopped_run=True)
+    now = line.attempt.clock.now()
+    lost = replace(made, state=EffectState.AMBIGUOUS, settled_by=SettledBy.LOST, stopped_run=True, sent_at=now)
     note = " ".join(failed.message.split())
-    effect = replace(lost, marker="", note=note, settled_at=line.attempt.clock.now())
+    effect = replace(lost, marker="", note=note, settled_at=now)
     try:
         line.attempt.store.effects.open(effect, line.attempt.epoch, line.state.branch_id)
     except StoreError as problem:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from engine.errors import AmbiguousUnread, EffectSettled
 from engine.failures import FailureCode
-from engine.ports import FindsNothing, Found, NotFound, Probed
+from engine.ports import FindsNothing, Found, NotFound, Probed, Undone
 from engine.run import EffectRecord, EffectState, RunRecord, SettledBy
 from engine.runtime.host import Host
 from engine.runtime.requests import ResumeRequest
@@ -20,13 +20,20 @@ def probe(host: Host, effect: EffectRecord) -> Probed:
     """Ask, and write the answer down: found is ``done`` with the response, anything else is a note."""
     remote = host.settings.remote
     answer = (remote.probe if remote is not None else FindsNothing()).probe(effect)
-    if isinstance(answer, Found):
-        found = Settling(EffectState.DONE, SettledBy.PROBE, "found by its marker", answer.response)
-        host.store.effects.settle(effect.id, found)
+    if isinstance(answer, Found | Undone):
+        if effect.state == EffectState.SENT and isinstance(answer, Undone):
+            lose(host, effect, "its answer was lost")
+        host.store.effects.settle(effect.id, _settling(answer))
         return answer
     note = "asked, not found" if isinstance(answer, NotFound) else f"asked, not readable: {answer.reason}"
     host.store.effects.probed(effect.id, note)
     return answer
+
+
+def _settling(answer: Found | Undone) -> Settling:
+    if isinstance(answer, Found):
+        return Settling(EffectState.DONE, SettledBy.PROBE, answer.note or "found on the forge", answer.response)
+    return Settling(EffectState.NOT_SENT, SettledBy.READ_BACK, answer.why)
 
 
 def lose(host: Host, effect: EffectRecord, note: str) -> None:
@@ -39,7 +46,7 @@ def probe_orphan(host: Host, run_id: str) -> tuple[EffectRecord, ...]:
     """Probe what a dead owner left in doubt; the rows that stay so, each of them ambiguous (engine.md 12.3)."""
     left = []
     for effect in host.store.effects.in_doubt(run_id):
-        if isinstance(probe(host, effect), Found):
+        if isinstance(probe(host, effect), Found | Undone):
             continue
         lose(host, effect, "its sender died before the answer was written")
         left.append(effect)
@@ -57,7 +64,7 @@ def may_send_again(host: Host, request: ResumeRequest, record: RunRecord) -> fro
     left, unread = [], []
     for effect in host.store.effects.in_doubt(record.id):
         answer = probe(host, effect)
-        if isinstance(answer, Found):
+        if isinstance(answer, Found | Undone):
             continue
         left.append(effect.id)
         if not isinstance(answer, NotFound):
@@ -82,11 +89,9 @@ def in_doubt(host: Host, effect_id: str) -> EffectRecord:
     if effect is None:
         raise unknown(effect_id)
     if effect.state == EffectState.SENT:
-        if is_running(host.store.runs.get(effect.run_id).status):
-            text = f"effect {effect_id} is being sent by run {effect.run_id}"
-            raise EffectSettled(
-                text, "wait until it has an answer; if the run's process is dead, it is found by itself"
-            )
+        if not effect.run_id or is_running(host.store.runs.get(effect.run_id).status):
+            text = f"effect {effect_id} is being sent by {f'run {effect.run_id}' if effect.run_id else 'the daemon'}"
+            raise EffectSettled(text, "wait until it has an answer; if that process is dead, it is found by itself")
         lose(host, effect, "its run stopped before the answer was written")
         effect = host.store.effects.get(effect_id) or effect
     if effect.state != EffectState.AMBIGUOUS:

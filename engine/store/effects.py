@@ -12,12 +12,14 @@ from typing import Any
 
 from sqlalchemy import Select, bindparam, select, update
 
-from engine.errors import EffectUnknown, OwnershipLost
+from engine.errors import EffectSettled, EffectUnknown, OwnershipLost, StopRequested
 from engine.events import EventType, NewEvent
-from engine.ports import Clock
+from engine.ports import Clock, Witness
 from engine.run import EFFECT_NEXT, IN_DOUBT, EffectRecord, EffectState, SettledBy
+from engine.states import RunStatus
 from engine.store import writes
-from engine.store.changes import Written
+from engine.store.changes import Stop, StopKind, Written
+from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.names import table
 from engine.store.prepared import Prepared, inserting
@@ -37,9 +39,18 @@ _SETTLE = Prepared(
         stopped_run=bindparam("stopped", type_=_EFFECT.c.stopped_run.type),
         repeatable=bindparam("again", type_=_EFFECT.c.repeatable.type),
         response=bindparam("the_response", type_=_EFFECT.c.response.type),
+        http_status=bindparam("the_status"),
+        wire=bindparam("the_wire", type_=_EFFECT.c.wire.type),
+        pending=bindparam("is_pending", type_=_EFFECT.c.pending.type),
+        settler=bindparam("the_settler"),
         probes=0,
         probed_at=None,
     )
+)
+_SEND = Prepared(
+    update(_EFFECT)
+    .where(_EFFECT.c.id == bindparam("the_id"), _EFFECT.c.state == EffectState.INTENDED.value)
+    .values(state=EffectState.SENT.value, sent_at=bindparam("at", type_=_EFFECT.c.sent_at.type))
 )
 _PROBED = Prepared(
     update(_EFFECT)
@@ -48,8 +59,12 @@ _PROBED = Prepared(
         probes=_EFFECT.c.probes + 1,
         probed_at=bindparam("at", type_=_EFFECT.c.probed_at.type),
         note=bindparam("the_note"),
+        asked=bindparam("all_asked", type_=_EFFECT.c.asked.type),
     )
 )
+ASKED_KEPT = 20
+"""How many answers of the forge a row keeps, the newest."""
+_STOPS = (StopKind.INTERRUPT, StopKind.CANCEL)
 _RELEASE = (
     update(_EFFECT).where(_EFFECT.c.stopped_run == 1, _EFFECT.c.state.not_in(tuple(IN_DOUBT))).values(stopped_run=False)
 )
@@ -76,6 +91,8 @@ class Settling:
     response: Mapping[str, object] = field(default_factory=dict)
     stopped: bool | None = None
     repeatable: bool = False
+    witness: Witness = field(default_factory=Witness)
+    settler: str = ""
 
 
 class Effects:
@@ -128,17 +145,52 @@ class Effects:
         return found[0] if found else None
 
     def open(self, effect: EffectRecord, epoch: int, branch_id: str = "") -> None:
-        """Write a row with its event. Raises OwnershipLost for another's epoch, StoreFull, StoreBusy."""
-        kind = EventType.EFFECT_SENT if effect.state == EffectState.SENT else EventType.EFFECT_SETTLED
-        at = self._clock.now()
+        """Write a row with its event; what is only intended has none yet.
+
+        Raises OwnershipLost for another's epoch, StoreFull, StoreBusy.
+        """
         with self._database.write_raw() as cursor:
-            batches = [Timed(at, Written(events=(_event(kind, effect, effect.state, effect.settled_by, branch_id),)))]
-            after = writes.advance(cursor, effect.run_id, batches, at, epoch)
-            if after is None:
-                message = f"run {effect.run_id} has another owner by now"
-                raise OwnershipLost(message, "this attempt stops and calls nobody")
-            writes.write_rows(cursor, effect.run_id, batches, after)
+            self._tell(cursor, effect, epoch, _told(effect, branch_id))
             _ADD.run(cursor, _values(effect))
+
+    def open_apart(self, effect: EffectRecord) -> None:
+        """Write a row that belongs to no run: a board write of the dispatcher. Raises StoreFull, StoreBusy."""
+        with self._database.write_raw() as cursor:
+            _ADD.run(cursor, _values(effect))
+
+    def newest_at(self, card: str, place: str) -> EffectRecord | None:
+        """The newest row of this board write, by its card and its place among the card's writes."""
+        query = select(_EFFECT).where(_EFFECT.c.card == card, _EFFECT.c.place == place)
+        found = self._many(query.order_by(_EFFECT.c.created_at.desc(), _EFFECT.c.id.desc()).limit(1))
+        return found[0] if found else None
+
+    def send(self, effect_id: str, epoch: int, branch_id: str = "") -> None:
+        """``intended`` becomes ``sent``, with its event, unless the run was told to stop in the same instant.
+
+        Raises StopRequested, OwnershipLost, EffectUnknown, EffectSettled, StoreFull, StoreBusy: then no byte may leave.
+        """
+        effect = self.get(effect_id)
+        if effect is None:
+            raise unknown(effect_id)
+        with self._database.write_raw() as cursor:
+            if effect.run_id:
+                sent = _event(EventType.EFFECT_SENT, effect, EffectState.SENT, "", branch_id)
+                stop = self._tell(cursor, effect, epoch, (sent,))
+                if stop.request in _STOPS or stop.status != RunStatus.RUNNING:
+                    message = f"run {effect.run_id} was told to stop before {effect.operation} was sent"
+                    raise StopRequested(message, "the call is withdrawn; nothing was sent")
+            if _SEND.run(cursor, {"the_id": effect_id, "at": self._clock.now()}).rowcount != 1:
+                raise EffectSettled(f"effect {effect_id} is not waiting to be sent any more", "nothing was sent")
+
+    def _tell(self, cursor: Cursor, effect: EffectRecord, epoch: int, events: tuple[NewEvent, ...]) -> Stop:
+        at = self._clock.now()
+        batches = [Timed(at, Written(events=events))]
+        after = writes.advance(cursor, effect.run_id, batches, at, epoch)
+        if after is None:
+            message = f"run {effect.run_id} has another owner by now"
+            raise OwnershipLost(message, "this attempt stops and calls nobody")
+        writes.write_rows(cursor, effect.run_id, batches, after)
+        return after.stop
 
     def settle(self, effect_id: str, settling: Settling) -> bool:
         """Compare-and-set of the state; False when the row's state does not lead there (any more).
@@ -161,6 +213,10 @@ class Effects:
             "stopped": before.stopped_run if settling.stopped is None else settling.stopped,
             "again": settling.repeatable or before.repeatable,
             "the_response": dict(settling.response) or None,
+            "the_status": settling.witness.status or before.http_status,
+            "the_wire": dict(settling.witness.wire or before.wire) or None,
+            "is_pending": settling.witness.pending,
+            "the_settler": settling.settler or before.settler,
         }
         event = _event(EventType.EFFECT_SETTLED, before, settling.to, settling.by)
         with self._database.write_raw() as cursor:
@@ -174,8 +230,11 @@ class Effects:
 
     def probed(self, effect_id: str, note: str) -> None:
         """Remember that the forge was asked and what came of it."""
+        at, before = self._clock.now(), self.get(effect_id)
+        told = f"{at.isoformat(timespec='seconds').replace('+00:00', 'Z')} {note}"
+        asked = [*(before.asked if before else ()), told][-ASKED_KEPT:]
         with self._database.write_raw() as cursor:
-            _PROBED.run(cursor, {"the_id": effect_id, "at": self._clock.now(), "the_note": note})
+            _PROBED.run(cursor, {"the_id": effect_id, "at": at, "the_note": note, "all_asked": asked})
 
     def release(self, run_id: str) -> None:
         """The run goes on: rows that are settled did not stop it any more."""
@@ -201,7 +260,15 @@ def _event(kind: EventType, effect: EffectRecord, state: str, how: str, branch_i
 
 def _values(effect: EffectRecord) -> dict[str, Any]:
     values = {column.name: getattr(effect, column.name) for column in _EFFECT.columns}
-    return {**values, "params": dict(effect.params), "response": dict(effect.response) or None}
+    more = {"response": dict(effect.response) or None, "wire": dict(effect.wire) or None}
+    return {**values, "params": dict(effect.params), "asked": list(effect.asked) or None, **more}
+
+
+def _told(effect: EffectRecord, branch_id: str) -> tuple[NewEvent, ...]:
+    if effect.state == EffectState.INTENDED:
+        return ()
+    kind = EventType.EFFECT_SENT if effect.state == EffectState.SENT else EventType.EFFECT_SETTLED
+    return (_event(kind, effect, effect.state, effect.settled_by, branch_id),)
 
 
 def _read(values: Mapping[Any, Any]) -> EffectRecord:
@@ -230,6 +297,14 @@ def _read(values: Mapping[Any, Any]) -> EffectRecord:
         note=row.text("note"),
         settled_at=row.maybe_instant("settled_at"),
         probed_at=row.maybe_instant("probed_at"),
+        sent_at=row.maybe_instant("sent_at"),
+        card=row.text("card"),
+        place=row.text("place"),
+        http_status=row.integer("http_status"),
+        pending=row.truth("pending"),
+        wire=row.mapping("wire"),
+        asked=row.texts("asked"),
+        settler=row.text("settler"),
     )
 
 

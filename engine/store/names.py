@@ -36,7 +36,8 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
         "effect": (
             "id! run_id node_id= branch_path= iteration_path= attempt:int=0 connection= operation= effect_class= "
             "fingerprint= marker= state settled_by= stopped_run:flag=0 repeatable:flag=0 dropped_by:int=0 "
-            "probes:int=0 note= created_at:time settled_at:time probed_at:time params:json response:json"
+            "probes:int=0 note= created_at:time settled_at:time probed_at:time params:json response:json sent_at:time "
+            "card= place= http_status:int=0 pending:flag=0 wire:json asked:json settler="
         ),
         "event": (
             "run_id! seq!:int time:time type node_id= branch_id= tenant= active_ms:int=0 log_offset:int=0 data:json"

@@ -69,6 +69,10 @@ class Row:
         value = self._values[column]
         return tuple(value) if isinstance(value, list) else self.refuse(column, "a JSON list")
 
+    def texts(self, column: str) -> tuple[str, ...]:
+        """A JSON list of texts; nothing counts as an empty one."""
+        return tuple(map(str, self.items(column))) if self._values[column] is not None else ()
+
     def json(self, column: str) -> Any:
         """Any JSON value."""
         value = self._values[column]

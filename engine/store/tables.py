@@ -228,6 +228,7 @@ class Effect(EngineTable, table=True):
     __table_args__ = (
         Index("ix_effect_run", "run_id", "node_id"),
         Index("ix_effect_state", "state"),
+        Index("ix_effect_card", "card", "place"),
     )
     id: str = Field(primary_key=True)
     run_id: str
@@ -252,6 +253,14 @@ class Effect(EngineTable, table=True):
     probed_at: datetime | None = Field(default=None, sa_type=UtcTime)
     params: dict[str, Any] | None = Field(default=None, sa_type=Json)
     response: dict[str, Any] | None = Field(default=None, sa_type=Json)
+    sent_at: datetime | None = Field(default=None, sa_type=UtcTime)
+    card: str = ""
+    place: str = ""
+    http_status: int = 0
+    pending: bool = Field(default=False, sa_type=Flag)
+    wire: dict[str, Any] | None = Field(default=None, sa_type=Json)
+    asked: list[str] | None = Field(default=None, sa_type=Json)
+    settler: str = ""
 
 
 class SpendDay(EngineTable, table=True):

@@ -74,6 +74,7 @@ class FakeForge:
         """As ``OperationRunner``."""
         with self._lock:
             word = self.script.pop(0) if self.script else "ok"
+        guard.sending()
         told = {"operation": call.operation, "params": dict(call.params), "key": call.idempotency_key}
         with (self.folder / "received").open("a") as log:
             log.write(json.dumps({**told, "timeout": call.timeout, "marker": guard.marker}) + "\n")

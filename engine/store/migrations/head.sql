@@ -1,4 +1,4 @@
--- ab60ed9e1f35874cd07e4b6ba4a691c11afdfe8513b473541ddf2605797c7e12
+-- 13e2d302de920ba68ea48f4bd26cc99d79b27ec013157560b65a10169e9603e9
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
@@ -214,6 +214,14 @@ CREATE TABLE effect (
 	probed_at VARCHAR(27), 
 	params TEXT, 
 	response TEXT, 
+	sent_at VARCHAR(27), 
+	card VARCHAR NOT NULL, 
+	place VARCHAR NOT NULL, 
+	http_status INTEGER NOT NULL, 
+	pending INTEGER NOT NULL, 
+	wire TEXT, 
+	asked TEXT, 
+	settler VARCHAR NOT NULL, 
 	PRIMARY KEY (id)
 );
 CREATE TABLE event (
@@ -501,6 +509,7 @@ CREATE INDEX ix_run_outcome ON run (outcome_sequence) WHERE outcome_sequence > 0
 CREATE INDEX ix_run_source_digest ON run_source (digest);
 CREATE INDEX ix_effect_run ON effect (run_id, node_id);
 CREATE INDEX ix_effect_state ON effect (state);
+CREATE INDEX ix_effect_card ON effect (card, place);
 CREATE INDEX ix_spend_key ON spend_day ("key", day);
 CREATE INDEX ix_board_card_column ON board_card (board, column_id);
 CREATE INDEX ix_board_blocker_blocker ON board_blocker (blocker_id);

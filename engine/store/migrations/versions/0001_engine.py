@@ -236,9 +236,18 @@ def _effect() -> None:
         sa.Column("probed_at", TIME),
         sa.Column("params", JSON),
         sa.Column("response", JSON),
+        sa.Column("sent_at", TIME),
+        sa.Column("card", sa.String, nullable=False),
+        sa.Column("place", sa.String, nullable=False),
+        sa.Column("http_status", sa.Integer, nullable=False),
+        sa.Column("pending", FLAG, nullable=False),
+        sa.Column("wire", JSON),
+        sa.Column("asked", JSON),
+        sa.Column("settler", sa.String, nullable=False),
     )
     op.create_index("ix_effect_run", "effect", ["run_id", "node_id"])
     op.create_index("ix_effect_state", "effect", ["state"])
+    op.create_index("ix_effect_card", "effect", ["card", "place"])
 
 
 def _spend_day() -> None:
