@@ -61,6 +61,8 @@ class Life(StrEnum):
     """Shared store: the lease of another host is live."""
     LEASE_ENDED = "lease_ended"
     """Shared store: that lease ended."""
+    UNPROVEN = "unproven"
+    """The lock cannot be asked, or a free one proves nothing where it lies."""
 
 
 class Going(StrEnum):
@@ -151,6 +153,7 @@ TABLE: tuple[Row, ...] = (
     Row("R01", {"found": _F.NONE}, _A.FRESH, _A.FRESH),
     Row("R02", {"found": _F.ABSENT}, _A.FRESH, _A.FRESH),
     Row("R03", {"found": _F.UNREADABLE}, _A.HOLD, _A.HOLD, _R.RUN_UNREADABLE),
+    Row("R03", _run(_S.RUNNING, life=_L.UNPROVEN), _A.HOLD, _A.HOLD, _R.RUN_UNREADABLE),
     Row("R04", _run(None), _A.HOLD, _A.HOLD, _R.RUN_STATUS_UNKNOWN),
     Row("R05", _run(_S.QUEUED), _A.HOLD, _A.HOLD, _R.RUN_QUEUED),
     Row("R06", _run(_S.RUNNING, life=_L.HELD), _A.HOLD, _A.HOLD, _R.RUN_ALIVE),

@@ -16,6 +16,7 @@ from dispatcher.ledger.records import Claim, ClaimState, Intent, Key
 from dispatcher.policy import Action, Decision, Life
 from dispatcher.world import Alive, World
 from engine import states
+from engine.errors import StoreError
 from engine.run import Owner, RunRecord
 from engine.store.owners import is_here
 
@@ -106,10 +107,25 @@ def reconcile(world: World) -> None:
         world.know(record)
         world.alive[record.id] = Alive(Life.HELD) if record.id in here else _life(world, record)
         if world.alive[record.id].life is Life.ORPHAN:
-            _promote(world, record)
+            try:
+                _promote(world, record)
+            except StoreError as problem:
+                world.alive[record.id] = _unproven(problem)
 
 
 def _life(world: World, record: RunRecord) -> Alive:
+    """Who lives behind the record. One lock that cannot be asked holds its own card only."""
+    try:
+        return _probed(world, record)
+    except StoreError as problem:
+        return _unproven(problem)
+
+
+def _unproven(problem: StoreError) -> Alive:
+    return Alive(Life.UNPROVEN, {"error": f"whether it lives cannot be told, since {problem.message}"})
+
+
+def _probed(world: World, record: RunRecord) -> Alive:
     station = world.station
     if not is_here(record.owner) and record.owner.host:
         return Alive(Life.LEASED, {"owner": record.owner.host})

@@ -20,6 +20,7 @@ from dispatcher.ledger import cards, outcomes
 from dispatcher.ledger.records import ClaimState, Follows, Link, Settlement
 from dispatcher.policy import Action, Decision, decide
 from dispatcher.world import World
+from engine.errors import StoreError
 from engine.run import RunRecord
 
 _log = log.get(__name__)
@@ -61,6 +62,16 @@ def settle_all(world: World) -> None:
         memory.outcomes_seen = unsettled - 1 if unsettled else newest
 
 
+def _not_yet(world: World, record: RunRecord, link: Link) -> str:
+    """Why the outcome cannot be carried onto the card yet: somebody may still hold the run. Empty when nobody does."""
+    try:
+        if world.station.engine.lock_held(record.id) or world.station.slots.has(link.key):
+            return "it ended; its lock is not free yet"
+    except StoreError as problem:
+        return f"it ended; {problem.message}"
+    return ""
+
+
 def _settle_now(world: World, record: RunRecord, link: Link) -> None:
     """Settle one outcome as far as it goes; one card's fault is kept to that card."""
     crash = world.station.crash
@@ -68,8 +79,9 @@ def _settle_now(world: World, record: RunRecord, link: Link) -> None:
     if world.dry:
         return
     crash.passed("E1")
-    if world.station.engine.lock_held(record.id) or world.station.slots.has(link.key):
-        world.waiting_to_settle[link.key] = {"cause": "it ended; its lock is not free yet", "run": record.id}
+    cause = _not_yet(world, record, link)
+    if cause:
+        world.waiting_to_settle[link.key] = {"cause": cause, "run": record.id}
         world.decided.pop()
         world.counts[Action.SETTLE.value] -= 1
         return

@@ -91,11 +91,12 @@ class FileLock:
     def held(self) -> bool:
         """Whether anybody holds it. Takes it for a moment with a shared lock; makes no file."""
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise StoreUnreachable(f"{self.path} cannot be read: {error.strerror}") from error
+            message = f"the lock {self.path} cannot be read: {error.strerror}"
+            raise StoreUnreachable(message, "give it back to the daemon's user as a file, or delete it") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError as error:
