@@ -80,7 +80,8 @@ NOBODY = NoWatcher()
 class CommandSpec:
     """What to run. ``environment`` is the whole of it. ``limit`` is in seconds. ``lock_fd`` is inherited, -1 for none.
 
-    ``outputs`` says where output beyond the inline part goes.
+    ``held`` are descriptors of further locks that it inherits. ``outputs`` says where output beyond the inline part
+    goes.
     """
 
     argv: tuple[str, ...]
@@ -90,6 +91,7 @@ class CommandSpec:
     outputs: OutputPlace
     limit: float = DEFAULT_LIMIT
     lock_fd: int = -1
+    held: tuple[int, ...] = ()
     watcher: Watcher = NOBODY
 
 
@@ -179,7 +181,7 @@ def _spawn(spec: CommandSpec) -> subprocess.Popen[bytes]:
         stderr=subprocess.PIPE,
         bufsize=0,
         start_new_session=True,
-        pass_fds=(spec.lock_fd,) if spec.lock_fd >= 0 else (),
+        pass_fds=(spec.lock_fd, *spec.held) if spec.lock_fd >= 0 else spec.held,
     )
 
 

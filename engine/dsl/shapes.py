@@ -91,7 +91,7 @@ _EFFORT = Prop(
     Want.WORD, ("low", "medium", "high", "xhigh", "max", "ultracode"), code="C027", environment=True
 )  # fmt: skip
 _PROVIDER = Prop(Want.TEXT, mark=Mark.ADVISORY)
-_NEEDS = Prop(Want.NAMES, mark=Mark.EXTENDED, single=True)
+_NEEDS = Prop(Want.NAMES, single=True)
 _LABELS = Prop(Want.TOOLS, mark=Mark.IGNORED)
 _AWAIT = _words("wait_all", "best_effort")
 _SCHEMA, _NODE = Prop(Want.NAME, names="schema"), Prop(Want.REF, names="node")
@@ -225,8 +225,8 @@ _WORKFLOW = {
     "skills": Prop(Want.TOOLS, mark=Mark.ADVISORY),
     "contract": Prop(Want.NAME, mark=Mark.ADVISORY, names="contract"),
     "mcp": _block("workflow_mcp", Mark.EXTENDED),
-    "resources": _block("resources", Mark.EXTENDED),
-    "loop_budget_guard": _words(*_ON_OFF, code="C133", extended="off"),
+    "resources": _block("resources"),
+    "loop_budget_guard": _words(*_ON_OFF, code="C133"),
     "compaction": _block("compaction", Mark.IGNORED),
     "compress": _COMPRESS,
     "auto_memory": _AUTO_MEMORY,

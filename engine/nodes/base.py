@@ -64,7 +64,8 @@ class NodeContext:
 
     ``label`` names this execution in file names. ``warn`` takes a sentence for people, ``log`` a prefix and a text
     whose lines belong into the run's log. ``operations`` is the connectors' catalogue, ``perform`` makes one call of it
-    under the rules of engine.md 5.
+    under the rules of engine.md 5. ``held`` are descriptors of locks that processes of the node inherit besides the
+    run's: those of resources.
     """
 
     run_id: str
@@ -86,6 +87,7 @@ class NodeContext:
     answered: Mapping[str, object] | None = None
     operations: Mapping[str, Operation] = field(default_factory=dict)
     perform: Callable[[OperationCall], Outcome] = no_operations
+    held: tuple[int, ...] = ()
 
 
 Execute = Callable[[NodeContext], Outcome]

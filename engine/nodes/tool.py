@@ -64,6 +64,7 @@ def run(context: NodeContext) -> Outcome:
         outputs=OutputPlace(context.folders.output, context.label, context.output_cap),
         limit=context.limit.seconds,
         lock_fd=context.lock_fd,
+        held=context.held,
         watcher=context.watcher,
     )
     end = run_process(spec, context.clock)

@@ -21,6 +21,7 @@ from engine.runtime.attempt import Line
 from engine.runtime.budget import REFUSE_AT, Axis, readings
 from engine.runtime.classify import classify
 from engine.runtime.hearing import hear
+from engine.runtime.holding import leased
 from engine.runtime.performing import perform, with_row
 from engine.runtime.preparing import Step, context_of
 from engine.runtime.recovery import Recovery, RecoveryDecision, decide, recipe_of
@@ -55,14 +56,19 @@ def execute(line: Line, step: Step) -> Outcome:
 
 
 def _once(line: Line, step: Step) -> Outcome:
-    run, here = line.attempt.nodes[step.node.kind], RUN_HERE.get(step.node.kind)
     try:
-        if run is not None:
-            return run(_context(line, step))
-        if here is not None:
-            return here(line, step)
+        with leased(line, step) as held:
+            return _run(line, replace(step, leased=held))
     except Exception as problem:  # noqa: BLE001 - nodes never raise past here; everything becomes an outcome
         return classify(problem)
+
+
+def _run(line: Line, step: Step) -> Outcome:
+    run, here = line.attempt.nodes[step.node.kind], RUN_HERE.get(step.node.kind)
+    if run is not None:
+        return run(_context(line, step))
+    if here is not None:
+        return here(line, step)
     return Failed(FailureCode.CAPABILITY_UNSUPPORTED, f"this build does not run {step.node.kind} nodes")
 
 

@@ -27,6 +27,7 @@ from engine.runtime.preparing import prepare
 from engine.runtime.program import Program, load_program
 from engine.runtime.requests import LaunchRequest
 from engine.runtime.state import Owed, RunState
+from engine.runtime.stop import StopCell
 from engine.runtime.variables import given_values, resolve
 from engine.runtime.writing import conclude, rows_of, started_data
 from engine.store.changes import Launch, Written
@@ -72,10 +73,7 @@ def _launch_locked(host: Host, request: LaunchRequest, prepared: Prepared, lock:
     graph = prepared.program.graph
     cell = stop_cell(host, lock.run_id, request.within)
     state = RunState(prepared.vars, Meter(host.clock))
-    opening = Opening(
-        lock.run_id, 1, request.workspace, request.ask, cell, lock.fileno(), request.timeout, request.progress
-    )
-    line = open_line(host, graph, state, opening)
+    line = open_line(host, graph, state, _opening(request, lock, cell))
     with host.executing.enter(lock.run_id, cell):
         refused = _refused(line)
         _insert(host, _new_run(request, prepared, lock.run_id), _first_commit(host, line, prepared, refused))
@@ -89,6 +87,20 @@ def _launch_locked(host: Host, request: LaunchRequest, prepared: Prepared, lock:
                     run_to_end(line, Place(graph.entry, announced=True))
             finally:
                 close(line.attempt)
+
+
+def _opening(request: LaunchRequest, lock: RunLock, cell: StopCell) -> Opening:
+    return Opening(
+        run_id=lock.run_id,
+        epoch=1,
+        workspace=request.workspace,
+        ask=request.ask,
+        stop=cell,
+        lock_fd=lock.fileno(),
+        timeout=request.timeout,
+        progress=request.progress,
+        lent=request.lent,
+    )
 
 
 def _insert(host: Host, new: NewRun, first: Launch) -> None:

@@ -31,12 +31,13 @@ from engine.runtime.signs import Signs
 from engine.runtime.state import RunState
 from engine.runtime.stop import StopCell
 from engine.store.groups import Groups
+from engine.store.resources import Lent
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
     """The particulars of one attempt. ``timeout`` in seconds, 0 for none; ``lock_fd`` is inherited by processes;
-    ``again``, ``told`` and ``signals`` as in ``Attempt``."""
+    ``again``, ``told``, ``signals`` and ``lent`` as in ``Attempt``."""
 
     run_id: str
     epoch: int
@@ -50,6 +51,7 @@ class Opening:
     again: frozenset[str] = frozenset()
     told: bool = False
     signals: Signals = field(default_factory=Signals)
+    lent: Mapping[str, Lent] = field(default_factory=dict)
 
 
 def stop_cell(host: Host, run_id: str, within: StopCell | None) -> StopCell:
@@ -95,6 +97,7 @@ def open_line(host: Host, graph: Graph, state: RunState, opening: Opening) -> Li
         again=opening.again,
         told=opening.told,
         signals=opening.signals,
+        lent=opening.lent,
     )
     scopes = Scopes(opening.run_id, graph, state, caps, lambda node: history(host, opening.run_id, node))
     return Line(attempt, state, scopes, host.store.boundary(opening.run_id, opening.epoch))

@@ -7,7 +7,7 @@ language.md 7.8 and engine.md 12.4 (the smallest limit wins).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.checkpoint import interaction_id
 from engine.dsl.durations import DurationError, parse_duration
@@ -24,10 +24,21 @@ from engine.runtime.loops import iterations
 
 
 @dataclass(frozen=True, slots=True)
+class Leased:
+    """What a node holds while it runs: resource -> place, and the descriptors of the locks."""
+
+    places: Mapping[str, str] = field(default_factory=dict)
+    descriptors: tuple[int, ...] = ()
+
+
+NOTHING = Leased()
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One execution of a node: what goes in, where in the loops, since when (monotonic seconds).
 
-    ``resumed`` marks the node at which a resume starts again.
+    ``resumed`` marks the node at which a resume starts again; ``leased`` is what it holds (engine.md 9.5).
     """
 
     node: Node
@@ -35,6 +46,7 @@ class Step:
     loops: tuple[tuple[str, int], ...]
     started: float
     resumed: bool = False
+    leased: Leased = NOTHING
 
     @property
     def iteration(self) -> int:
@@ -93,13 +105,20 @@ def context_of(line: Line, step: Step) -> NodeContext:
         watcher=attempt.stop.signs,
         clock=attempt.clock,
         lock_fd=attempt.lock_fd,
-        environment=attempt.environment,
+        environment={**attempt.environment, **_places(line, step)},
         label=f"{step.node.name}{'-' + step.path if step.path else ''}",
         warn=attempt.runlog.alert,
         log=attempt.runlog.block,
         output_cap=attempt.settings.output_cap,
         answered=_answered(line, step),
+        held=(*step.leased.descriptors, *(each.descriptor for each in attempt.lent.values())),
     )
+
+
+def _places(line: Line, step: Step) -> dict[str, str]:
+    """The places that a process of the node may use, by the names of their variables."""
+    places = {**{name: each.place for name, each in line.attempt.lent.items()}, **step.leased.places}
+    return {f"{PLACE_VARIABLE}{name.upper()}": place for name, place in places.items()}
 
 
 def _answered(line: Line, step: Step) -> Mapping[str, object] | None:
@@ -112,13 +131,22 @@ def _answered(line: Line, step: Step) -> Mapping[str, object] | None:
     return found.answers
 
 
+PLACE_VARIABLE = "POINTSMAN_RESOURCE_"
+"""Start of the variable that tells a process which place of a resource its node holds."""
+
+
 def limit_of(line: Line, node: Node) -> Limit:
     """The smallest of the node's own timeout, the attempt's rest, the budget's rest and the ceiling of one process."""
+    outer, own = run_limit(line), own_timeout(node, line.attempt.environment)
+    if own and own < outer.seconds:
+        return Limit(own, FailureCode.TIMEOUT, f"the node's timeout of {own:g} s")
+    return outer
+
+
+def run_limit(line: Line) -> Limit:
+    """The smallest limit that is not the node's own."""
     attempt = line.attempt
     limits = [Limit(attempt.settings.process_timeout, FailureCode.TIMEOUT, "the ceiling of one process")]
-    own = own_timeout(node, attempt.environment)
-    if own:
-        limits.append(Limit(own, FailureCode.TIMEOUT, f"the node's timeout of {own:g} s"))
     if attempt.deadline is not None:
         rest = max(0.001, attempt.deadline - attempt.clock.monotonic())
         limits.append(Limit(rest, FailureCode.TIMEOUT, "--timeout"))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine.run import BudgetAsk
 from engine.runtime.stop import StopCell
+from engine.store.resources import Lent
 
 
 def _nobody() -> None:
@@ -28,7 +29,8 @@ class LaunchRequest:
 
     ``vars`` are texts, coerced to their types; ``typed_vars`` are JSON values; texts win. ``run_id`` None lets the
     engine make one. ``timeout`` in seconds bounds this attempt, 0 is no bound. ``workspace`` is where nodes work.
-    ``claimed`` is called once, when the run is running and ours; ``within`` stops it with the run that it belongs to.
+    ``claimed`` is called once, when the run is running and ours; ``within`` stops it with the run that it belongs to,
+    which lends it the resources ``lent``.
     """
 
     file: Path
@@ -42,6 +44,7 @@ class LaunchRequest:
     timeout: float = 0.0
     parent_id: str = ""
     within: StopCell | None = None
+    lent: Mapping[str, Lent] = field(default_factory=dict)
     claimed: Callable[[], None] = _nobody
     progress: Seen = unseen
 
@@ -82,6 +85,7 @@ class ResumeRequest:
     timeout: float = 0.0
     attended: bool = True
     within: StopCell | None = None
+    lent: Mapping[str, Lent] = field(default_factory=dict)
     claimed: Callable[[], None] = _nobody
     progress: Seen = unseen
 

@@ -112,6 +112,7 @@ def _opening(host: Host, request: ResumeRequest, admitted: Admitted, cell: StopC
         progress=request.progress,
         children=record.children,
         told=told(request, record),
+        lent=request.lent,
         signals=recalled(host.store, admitted.program.graph, record.id),
     )
 

@@ -18,6 +18,7 @@ from engine.outcome import CHILD_WAITING, Completed, Failed, Outcome, Paused, Qu
 from engine.run import RunRecord
 from engine.runtime.attempt import Line
 from engine.runtime.classify import NodeFailure
+from engine.runtime.holding import lend
 from engine.runtime.host import Host
 from engine.runtime.preparing import Step, limit_of
 from engine.runtime.requests import LaunchRequest, ResumeRequest
@@ -34,11 +35,11 @@ def run_child(line: Line, step: Step) -> Outcome:
     key = pointer_key(line, step)
     record = _known(host, children.of(key))
     if record is not None and record.failure_code == FailureCode.AMBIGUOUS_EFFECT and is_ended(record.status):
-        return _outcome(line, step, _again(line, record), key)
+        return _outcome(line, step, _again(line, step, record), key)
     if record is None or (is_ended(record.status) and record.status != RunStatus.FINISHED):
         record = _start(line, step, key)
     elif is_running(record.status) and not held(host.store.root, record.id):
-        record = _take_over(line, record)
+        record = _take_over(line, step, record)
     return _outcome(line, step, record, key)
 
 
@@ -76,24 +77,29 @@ def _start(line: Line, step: Step, key: str) -> RunRecord:
         timeout=limit_of(line, node).seconds,
         parent_id=attempt.run_id,
         within=attempt.stop,
+        lent=lend(line, step),
     )
     return attempt.host.doors.launch(attempt.host, request)
 
 
-def _take_over(line: Line, record: RunRecord) -> RunRecord:
+def _take_over(line: Line, step: Step, record: RunRecord) -> RunRecord:
     """A child that died with its parent goes on where it stopped; its finished nodes do not run again."""
     host = line.attempt.host
     host.doors.promote(host, record.id, 0.0)
-    return host.doors.resume(host, ResumeRequest(record.id, attended=False, within=line.attempt.stop))
+    return host.doors.resume(host, _resuming(line, step, record, attended=False))
 
 
-def _again(line: Line, record: RunRecord) -> RunRecord:
+def _again(line: Line, step: Step, record: RunRecord) -> RunRecord:
     """A child in doubt about a remote call goes on as itself: afresh it would make the call without asking."""
-    request = ResumeRequest(record.id, attended=line.attempt.told, within=line.attempt.stop)
+    request = _resuming(line, step, record, attended=line.attempt.told)
     try:
         return line.attempt.host.doors.resume(line.attempt.host, request)
     except AmbiguousUnread as unread:
         raise NodeFailure(FailureCode.AMBIGUOUS_EFFECT, unread.message) from unread
+
+
+def _resuming(line: Line, step: Step, record: RunRecord, *, attended: bool) -> ResumeRequest:
+    return ResumeRequest(record.id, attended=attended, within=line.attempt.stop, lent=lend(line, step))
 
 
 def _depth(store: Store, run_id: str) -> int:
