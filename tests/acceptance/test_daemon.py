@@ -51,7 +51,7 @@ def ready(site: Site, title: str = "x") -> None:
 
 
 def test_sigterm_interrupts_after_the_grace_and_the_next_start_goes_on(make) -> None:  # type: ignore[no-untyped-def]
-    """D120, D213, R463."""
+    """D120, D213, R463, F53."""
     site = make(WAITS)
     ready(site)
     daemon = site.start("dispatch", "--no-server")

@@ -51,8 +51,23 @@ def reason(site: Site, number: int = 1) -> str:
     return str((site.card(number)["idle_reason"] or {}).get("code", ""))
 
 
+def test_a_stopped_daemon_still_holds_its_store(make) -> None:  # type: ignore[no-untyped-def]
+    """F10: SIGSTOP is no death; the second leaves with exit 5 and names the holder, and takes over after SIGKILL."""
+    site = make(QUICK)
+    first = site.start("dispatch", "--no-server")
+    site.until(lambda: "dispatcher.ready" in output(site))
+    first.send_signal(signal.SIGSTOP)
+    assert site.run("dispatch", "--no-server") == 5
+    assert str(first.pid) in output(site)
+    first.kill()
+    first.wait(10)
+    ready(site)
+    assert site.run("dispatch", "--until-idle", "--no-server") == 0
+    assert site.card()["column"] == "review"
+
+
 def test_of_two_daemons_started_at_once_one_lives(make) -> None:  # type: ignore[no-untyped-def]
-    """D076."""
+    """D076, F10."""
     site = make(QUICK)
     site.do("card", "list")
     for _ in range(3):
@@ -65,7 +80,7 @@ def test_of_two_daemons_started_at_once_one_lives(make) -> None:  # type: ignore
 
 
 def test_a_killed_daemons_lock_is_free_while_its_children_work(make) -> None:  # type: ignore[no-untyped-def]
-    """D007, D077, D078: the second starts at once; what still works is held, the rest starts; a text is no lock."""
+    """D007, D077, D078, F45: the second starts at once; what still works is held, the rest starts; a text is no lock."""
     site = make(WAITS)
     ready(site)
     first = site.start("dispatch", "--no-server")
@@ -131,7 +146,7 @@ def test_a_stopped_process_is_neither_stalled_nor_started_twice(make) -> None:  
 
 
 def test_children_of_a_dead_daemon_are_stopped_after_the_patience(make) -> None:  # type: ignore[no-untyped-def]
-    """D099, D129: SIGTERM, five seconds later SIGKILL; then promoted and resumed on the same id."""
+    """D099, D129, F01: SIGTERM, five seconds later SIGKILL; then promoted and resumed on the same id."""
     site = make(STUBBORN, CONFIG.replace("orphan_grace: 1s", "orphan_grace: 1s, stall_timeout: 2s"))
     ready(site)
     first = site.start("dispatch", "--no-server")
@@ -229,7 +244,7 @@ def test_a_closed_log_stream_costs_no_card(make) -> None:  # type: ignore[no-unt
 
 @pytest.mark.parametrize("whole_group", [False, True])
 def test_stopping_is_as_fast_for_the_whole_group(make, whole_group: bool) -> None:  # type: ignore[no-untyped-def]
-    """D215: two working children."""
+    """D215, F46: two working children."""
     two = WAITS.replace("touch FOLDER/started", "touch FOLDER/started-{{vars.title}}")
     site = make(two)
     ready(site, "one")
@@ -247,7 +262,7 @@ def test_stopping_is_as_fast_for_the_whole_group(make, whole_group: bool) -> Non
 
 
 def test_systemd_hears_what_the_start_waits_for(make, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    """D209, D219: the folder of the store is not there, then its store is locked by somebody; then READY."""
+    """D209, D219, F12: the folder of the store is not there, then its store is locked by somebody; then READY."""
     site = make(QUICK, CONFIG + "store: {dir: mount/here/store}\n")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(tmp_path / "notify"))

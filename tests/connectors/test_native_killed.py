@@ -41,7 +41,7 @@ def writer(url: str, turns: int) -> subprocess.Popen[str]:
 
 @pytest.mark.slow
 def test_a_writer_killed_in_the_middle_leaves_a_whole_history(tmp_path: Path) -> None:
-    """D204."""
+    """D204, F43."""
     url = f"sqlite:///{tmp_path / 'board.db'}"
     with Database.open(url) as database:
         writers = [writer(url, 150) for _ in range(3)]

@@ -32,7 +32,7 @@ LOCAL = some.datetimes(datetime(2020, 1, 1), datetime(2040, 12, 31))  # noqa: DT
     ],
 )
 def test_a_local_time_becomes_one_instant(text: str, instant: str) -> None:
-    """D156, D157, D158."""
+    """D156, D157, D158, F49."""
     assert parse_not_before(text).instant == datetime.fromisoformat(instant)
 
 
