@@ -80,7 +80,7 @@ def test_of_two_daemons_started_at_once_one_lives(make) -> None:  # type: ignore
 
 
 def test_a_killed_daemons_lock_is_free_while_its_children_work(make) -> None:  # type: ignore[no-untyped-def]
-    """D007, D077, D078, F45: the second starts at once; what still works is held, the rest starts; a text is no lock."""
+    """D007, D077, D078, F45: the second starts at once; what works is held, the rest starts; a text is no lock."""
     site = make(WAITS)
     ready(site)
     first = site.start("dispatch", "--no-server")
