@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from connectors.registry import connector_class
 from dispatcher import __version__
+from dispatcher.operations import CATALOGUE
 from engine.ports import Clock, IdMaker, RandomIds, Remote, SystemClock
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class Wiring:
         """The random id of a daemon; empty for a command."""
         self.remote: Remote | None = None
         """What runs connector operations; None while no connector of this build does."""
-        self.catalogue: Mapping[str, Operation] | None = None
-        """The operations of the connectors, None while nobody knows them."""
+        self.catalogue: Mapping[str, Operation] | None = CATALOGUE
+        """The operations of the connectors; None means that nothing is checked against them."""
 
     @cached_property
     def store_name(self) -> str:

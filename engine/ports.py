@@ -243,6 +243,10 @@ class Remote:
 
     runner: OperationRunner
     probe: EffectProbe = field(default_factory=FindsNothing)
+    check: Callable[[OperationCall], str] = lambda _call: ""
+    """Why these parameters cannot be used, a sentence; empty when they can. Asked before anything is written down."""
+    shown: Callable[[Mapping[str, object]], Mapping[str, object]] = lambda params: params
+    """The parameters as they may be stored: without secrets."""
     passed: Callable[[str], None] = lambda _point: None
     """Told each point X1, X2 and X5 that lies behind an effect (connectors.md 9)."""
 

@@ -15,12 +15,13 @@ Reads raise ``RateLimited``, ``ForgeRefused`` and ``Unreachable``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from connectors.answer import Read
+from connectors.effects.guard import Pace
 from connectors.errand import Errand
 from connectors.forge.records import (
     Account,
@@ -91,15 +92,6 @@ class Traits:
     label_history: bool = True
     projects: bool = False
     refs_claim: bool = True
-
-
-class Pace(Protocol):
-    """The limiter as the effects' guard meets it."""
-
-    def admit(self, errand: Errand, stopped: Callable[[], bool]) -> None:
-        """Wait for the turn of one write of this credential. Raises ``Withdrawn`` when ``stopped`` before it came,
-        ``RateLimited`` when the wait would outlast the errand's patience."""
-        ...
 
 
 class Reads(Protocol):

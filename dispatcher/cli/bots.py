@@ -10,6 +10,7 @@ from dispatcher import __version__
 from dispatcher.cli.output import table
 from dispatcher.cli.session import Session
 from dispatcher.cli.validate import connections_of
+from dispatcher.operations import CATALOGUE
 
 PROBLEM = "has errors"
 
@@ -49,7 +50,7 @@ def _look(session: Session, name: str, path: Path, connections: dict[str, str] |
     try:
         problems = [
             f"{each.file}:{each.line}: {each.code} {each.message}"
-            for each in load(path, connections=connections, version=__version__).errors
+            for each in load(path, catalogue=CATALOGUE, connections=connections, version=__version__).errors
         ]
         said = about(path)
     except BadInput as problem:

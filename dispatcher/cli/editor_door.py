@@ -18,6 +18,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
 from dispatcher import __version__
+from dispatcher.operations import CATALOGUE
 from engine.dsl.diagnostics import Diagnostic
 from engine.dsl.editor.analysis import Analysis, analyse
 from engine.dsl.editor.completion import Sort, Suggestion, complete
@@ -168,7 +169,7 @@ def path_of(uri: str) -> Path:
 def serve(connections: Mapping[str, str] | None) -> None:
     """Serve one editor over stdin and stdout until it says exit."""
     logging.getLogger("pygls").setLevel(logging.ERROR)
-    build(Surroundings(connections=connections, version=__version__)).start_io()
+    build(Surroundings(CATALOGUE, connections, version=__version__)).start_io()
 
 
 def build(around: Surroundings) -> LanguageServer:

@@ -9,6 +9,7 @@ import click
 
 from dispatcher import __version__
 from dispatcher.cli.session import Session
+from dispatcher.operations import CATALOGUE
 
 if TYPE_CHECKING:
     from engine.dsl.diagnostics import Diagnostic
@@ -24,9 +25,11 @@ INVALID = 2
 def command(session: Session, files: tuple[Path, ...], strict: bool) -> int:
     """Print all findings of all files; a file that is not there is refused by name."""
     from engine.dsl.load import load
+    from engine.dsl.surroundings import Surroundings
 
     connections = connections_of(session)
-    loaded = [load(session.folder / path, connections=connections, version=__version__) for path in files]
+    around = Surroundings(CATALOGUE, connections, version=__version__)
+    loaded = [load(session.folder / path, around) for path in files]
     found = [each for one in loaded for each in one.diagnostics]
     bad = [each for each in found if each.is_error or strict]
     if session.json:

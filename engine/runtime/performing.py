@@ -128,12 +128,16 @@ def perform(line: Line, step: Step, call: OperationCall) -> Outcome:
     call = replace(call, timeout=timeout, within=within)
     if attempt.stop.is_set():
         return Failed(FailureCode.INTERRUPTED, f"the run was stopped before {call.operation} was called")
+    misfit = remote.check(call)
+    if misfit:
+        return Failed(FailureCode.EXPRESSION_FAILED, f"node {step.node.name}: {misfit}; nothing was sent")
     if operation.effect == READ:
         return _send(remote, call, Sending(line, remote, READ, None))
     answer = _before(line, step, call)
     if answer is not None:
         return answer
-    effect = _row(line, step, call, operation.effect)
+    made = _row(line, step, call, operation.effect)
+    effect = replace(made, params=remote.shown(call.params))
     try:
         attempt.store.effects.open(effect, attempt.epoch, line.state.branch_id)
     except StoreError as problem:

@@ -1,0 +1,1 @@
+"""The one table of the operations that a workflow may call: parameters, result, effect class, probe, forges."""
