@@ -17,6 +17,7 @@ from engine.runtime.admission import Admitted, admit
 from engine.runtime.auto_resume import AutoResume, auto_resume
 from engine.runtime.host import Doors, Host
 from engine.runtime.launch import Prepared, launch, prepare_launch
+from engine.runtime.ownership import LeaseKeeper
 from engine.runtime.probing import in_doubt, may_send_again, probe, settle_by_hand
 from engine.runtime.promote import Promotion, PromotionKind, promote
 from engine.runtime.pruning import prune_pool
@@ -56,7 +57,8 @@ class Engine:
         self.store = store
         nodes = {**NODE_KINDS, **settings.nodes}
         doors, owner = Doors(launch, resume, promote), owner_here(instance)
-        self._host = Host(store, clock, ids, settings, owner, Watcher(store), doors, nodes=nodes)
+        self.leases = LeaseKeeper(store.leases, owner)
+        self._host = Host(store, clock, ids, settings, owner, Watcher(store, self.leases), doors, nodes=nodes)
 
     def use(self, settings: EngineSettings) -> None:
         """Other settings for every attempt that begins from now on; what executes keeps those that it began with."""
@@ -179,7 +181,8 @@ class Engine:
                 f"run {run_id} is being executed by {lock.holder_text()}", "cancel it, or wait until it ends"
             )
         try:
-            self.store.runs.delete(run_id)
+            with self.leases.borrowing(run_id):
+                self.store.runs.delete(run_id)
         finally:
             lock.release()
         prune_pool(self.store)

@@ -76,19 +76,25 @@ def rewind(host: Host, request: RewindRequest) -> Rewound:
     if not lock.acquire():
         raise held(request.run_id, lock)
     try:
-        claimed = _claim(host, standing.record)
-        place = Place(
-            claimed.id,
-            Path(claimed.workspace),
-            target.pivot,
-            iteration_now(standing.program.graph, standing.head, target.pivot),
-            _files_of(standing.program),
-        )
-        restored = restore_files(host, place, scope)
-        data = _save(host, Standing(claimed, standing.head, standing.program), target, restored)
+        with host.watcher.keeper.borrowing(request.run_id):
+            data = _rewind_held(host, standing, target, scope)
     finally:
         lock.release()
     return Rewound(host.store.runs.get(request.run_id), data, target.changes)
+
+
+def _rewind_held(host: Host, standing: Standing, target: Target, scope: Scope) -> dict[str, object]:
+    """Claim, restore and save; the caller holds the run."""
+    claimed = _claim(host, standing.record)
+    place = Place(
+        claimed.id,
+        Path(claimed.workspace),
+        target.pivot,
+        iteration_now(standing.program.graph, standing.head, target.pivot),
+        _files_of(standing.program),
+    )
+    restored = restore_files(host, place, scope)
+    return _save(host, Standing(claimed, standing.head, standing.program), target, restored)
 
 
 def _scope_of(request: RewindRequest) -> Scope:

@@ -9,7 +9,7 @@ from engine.errors import LockHeld, TooRecent
 from engine.failures import FailureCode
 from engine.run import RunRecord
 from engine.runtime.host import Host
-from engine.runtime.promote import age_of, elsewhere, promote_locked
+from engine.runtime.promote import age_of, holder_elsewhere, promote_locked
 from engine.runtime.runlog import LOGGER
 from engine.states import is_running
 from engine.store.locks import RunLock
@@ -52,18 +52,14 @@ def take_over(host: Host, run_id: str) -> RunRecord | None:
 
 def _check_proof(host: Host, record: RunRecord) -> None:
     """Raise LockHeld where a free lock would not prove that the owner is gone."""
-    if not host.settings.locks_prove:
+    if not host.store.leases.used and not host.settings.locks_prove:
         raise LockHeld(
             f"nothing proves that process {record.owner.pid}, the owner of run {record.id}, is gone: its lock file "
             "lies on a network file system",
             "move the store to a local disk, or set store.allow_network: true and know why",
         )
-    if elsewhere(host, record):
-        raise LockHeld(
-            f"run {record.id} belongs to process {record.owner.pid} of host {record.owner.host or 'unknown'}, and "
-            "nothing that can be seen from here proves that it is gone",
-            "take it over on that host, once that process has ended",
-        )
+    if (refusal := holder_elsewhere(host, record)) is not None:
+        raise refusal
 
 
 def held(run_id: str, lock: RunLock) -> LockHeld:

@@ -1,8 +1,8 @@
 """Watches the rows of the runs that execute here, so that a stop from elsewhere is noticed while a node runs.
 
 One thread per engine, there only while something executes; it reads one row per run and sets the run's stop cell. A
-store that cannot be read now is read again half a second later. Implements "the owner notices within one second" of
-engine.md 1.7.
+store that cannot be read now is read again half a second later. In a shared store the run's lease is kept meanwhile; a
+lease that is lost interrupts the run. Implements "the owner notices within one second" of engine.md 1.7, and 12.1.
 """
 
 from __future__ import annotations
@@ -12,8 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from engine.errors import EngineError
-from engine.runtime.stop import StopCell, heed
+from engine.runtime.ownership import LeaseKeeper
+from engine.runtime.stop import StopCause, StopCell, StopKind, heed
+from engine.store.leases import run_lease
 from engine.store.store import Store
+
+LEASE_LOST = "lease_lost"
+"""The reason of an interruption by a lease that was not renewed in time (dispatcher.md 13)."""
 
 PERIOD = 0.4
 """Seconds of real time between two looks; a clock of tests must not make it spin."""
@@ -22,8 +27,9 @@ PERIOD = 0.4
 class Watcher:
     """The attempts of one engine and their stop cells."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, keeper: LeaseKeeper) -> None:
         self._store = store
+        self.keeper = keeper
         self._lock = threading.Lock()
         self._watched: dict[str, tuple[StopCell, int]] = {}
         self._thread: threading.Thread | None = None
@@ -31,14 +37,19 @@ class Watcher:
 
     @contextmanager
     def watching(self, run_id: str, cell: StopCell, epoch: int) -> Iterator[None]:
-        """Watch a run's row for the length of the block."""
+        """Watch a run's row, and keep its lease, for the length of the block."""
+
+        def lost(_resource: str) -> None:
+            cell.stop(StopCause(StopKind.INTERRUPT, LEASE_LOST))
+
         with self._lock:
             self._watched[run_id] = (cell, epoch)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._look, name="run-rows", daemon=True)
                 self._thread.start()
         try:
-            yield
+            with self.keeper.keeping(run_lease(run_id), epoch, lost):
+                yield
         finally:
             with self._lock:
                 self._watched.pop(run_id, None)

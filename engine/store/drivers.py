@@ -32,6 +32,11 @@ class Driver(Protocol):
         ...
 
     @property
+    def clock(self) -> str:
+        """The statement that asks for the store's own time: one row with one text, UTC without an offset."""
+        ...
+
+    @property
     def errors(self) -> tuple[type[Exception], ...]:
         """What the library raises."""
         ...

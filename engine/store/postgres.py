@@ -122,6 +122,7 @@ class Postgres:
 
     errors: tuple[type[Exception], ...] = (psycopg.Error, DBAPIError)
     shared = True
+    clock = """SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')"""
 
     def __init__(self, url: str, synchronous: str, patience: float) -> None:
         try:

@@ -14,6 +14,7 @@ from sqlalchemy import bindparam, delete, exists
 from engine.errors import WrongStatus
 from engine.states import can_be_deleted
 from engine.store.cursors import Cursor
+from engine.store.leases import run_lease
 from engine.store.names import TABLES, table
 from engine.store.prepared import Prepared, inserting
 from engine.store.run_reads import READ_RUN, READ_TOMBSTONE, absent
@@ -28,6 +29,8 @@ _RUN, _TEXT, _SOURCE = table("run"), table("source_text"), table("run_source")
 _DROP_TEXTS = Prepared(delete(_TEXT).where(~exists().where(_SOURCE.c.digest == _TEXT.c.digest)))
 """Texts of programs that no run names any more."""
 _DROP_RUN = Prepared(delete(_RUN).where(_RUN.c.id == bindparam("the_run")))
+_LEASE = table("lease")
+_DROP_LEASE = Prepared(delete(_LEASE).where(_LEASE.c.resource == bindparam("what")))
 _BURY = inserting(table("tombstone"))
 
 
@@ -43,6 +46,7 @@ def remove_rows(cursor: Cursor, run_id: str, at: datetime) -> None:
     for statement in (*_OWNED, _DROP_RUN):
         statement.run(cursor, key)
     _DROP_TEXTS.run(cursor, {})
+    _DROP_LEASE.run(cursor, {"what": run_lease(run_id)})
     _BURY.run(cursor, {"run_id": run_id, "deleted_at": at})
 
 

@@ -25,6 +25,7 @@ from engine.store.checkpoints import READ_HEAD
 from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.heads import read_head
+from engine.store.leases import Leases
 from engine.store.names import table
 from engine.store.prepared import Prepared, inserting_new
 from engine.store.records import new_run_values, plain, read_run
@@ -81,20 +82,24 @@ _KINDS = tuple(StopKind)
 class Runs(RunReads):
     """The verbs of ``Store.runs``."""
 
-    def __init__(self, database: Database, clock: Clock, root: Path) -> None:
+    def __init__(self, database: Database, clock: Clock, root: Path, leases: Leases) -> None:
         super().__init__(database)
         self._clock = clock
         self._root = root
+        self._leases = leases
 
     def insert_claimed(self, new: NewRun, launch: Launch) -> int:
         """Store a new run, already running and owned, with its head and program, in one commit; its epoch is 1.
 
-        Raises InvalidId, RunConflict for a used id, RunDeleted for a deleted one (engine.md 1.3).
+        In a shared store its lease is in the same commit. Raises InvalidId, RunConflict for a used id, RunDeleted for a
+        deleted one (engine.md 1.3).
         """
         check_run_id(new.id)
         at = self._clock.now()
         with self._database.write_raw() as cursor:
             self._insert(cursor, new, launch, at)
+            if self._leases.used:
+                self._leases.grant(cursor, new.id, launch.owner, 1)
             if READ_TOMBSTONE.one(cursor, {"the_run": new.id}):
                 raise absent(new.id, deleted=True)
         return 1
@@ -122,8 +127,9 @@ class Runs(RunReads):
     ) -> Claim | None:
         """The one door: become the owner of a run that is in one of ``from_statuses``; None when the race was lost.
 
-        Status, epoch, answers, head, outputs and events are one commit. The pending question is consumed in it.
-        Raises RunUnknown, RunDeleted, RecordUnreadable.
+        Status, epoch, answers, head, outputs, events and, in a shared store, the lease are one commit. The pending
+        question is consumed in it. Raises LockHeld while the lease of an earlier owner is live, RunUnknown, RunDeleted,
+        RecordUnreadable.
         """
         at = self._clock.now()
         door = Transition(RunStatus.RUNNING, from_statuses, head=change.head, written=change.written)
@@ -140,6 +146,8 @@ class Runs(RunReads):
             found = READ_RUN.one(cursor, {"the_run": run_id})
             assert found is not None
             record = read_run(found)
+            if self._leases.used:
+                self._leases.grant(cursor, run_id, owner, record.epoch)
         now = change.head or head
         return Claim(record.epoch, record, replace(now, pending=None) if now else None, changed.came_from, pending)
 

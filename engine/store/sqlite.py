@@ -131,6 +131,7 @@ class Sqlite:
 
     errors: tuple[type[Exception], ...] = (sqlite3.Error, DBAPIError)
     shared = False
+    clock = "SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')"
 
     def __init__(self, url: str, synchronous: str, patience: float) -> None:
         self.path = path_of(url)

@@ -14,6 +14,7 @@ from engine.store.boundary import BoundaryWriter
 from engine.store.checkpoints import Checkpoints
 from engine.store.database import Database
 from engine.store.effects import Effects
+from engine.store.leases import Leases
 from engine.store.marks import Marks
 from engine.store.questions import Interactions
 from engine.store.rewinds import Rewinds
@@ -23,13 +24,17 @@ from engine.store.timeline import Timeline
 
 
 class Store:
-    """All verbs over one database; ``root`` is the store's folder, where ``runs/<id>/`` lies."""
+    """All verbs over one database; ``root`` is the store's folder, where ``runs/<id>/`` lies.
 
-    def __init__(self, database: Database, clock: Clock, root: Path) -> None:
+    ``leases`` say who owns what in a shared store; None takes their usual times.
+    """
+
+    def __init__(self, database: Database, clock: Clock, root: Path, leases: Leases | None = None) -> None:
         self.database = database
         self.root = root
         self._clock = clock
-        self.runs = Runs(database, clock, root)
+        self.leases = leases or Leases(database)
+        self.runs = Runs(database, clock, root, self.leases)
         self.checkpoints = Checkpoints(database)
         self.artifacts = Artifacts(database)
         self.sources = Sources(database)

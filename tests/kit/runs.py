@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from sqlalchemy import text
+
 from engine.checkpoint import Head, OutputRow
 from engine.events import EventType, NewEvent
 from engine.ports import Clock
@@ -14,6 +16,7 @@ from engine.run import NewRun, Owner, SourceFile
 from engine.states import RunStatus
 from engine.store.changes import Launch, Transition, Written
 from engine.store.database import Database
+from engine.store.leases import run_lease
 from engine.store.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -41,8 +44,22 @@ def launched(store: Store, run_id: str = "r1", head: Head = Head("entry"), **val
 
 
 def ended(store: Store, run_id: str, to: RunStatus, **values: object) -> None:
-    """Bring a running run into a status."""
+    """Bring a running run into a status; its owner gives it up."""
     assert store.runs.transition(run_id, Transition(to, RUNNING, **values))  # type: ignore[arg-type]
+    given_up(store, run_id)
+
+
+def given_up(store: Store, run_id: str = "r1") -> None:
+    """The owner of the run works on it no more: what its process would do at the end of an attempt."""
+    record = store.runs.get(run_id)
+    store.leases.release(run_lease(run_id), record.epoch, record.owner)
+
+
+def lapsed(store: Store, resource: str) -> None:
+    """The lease ended a moment ago by the store's own clock, as if nobody had renewed it for long enough."""
+    with store.database.write() as connection:
+        row = {"past": "2020-01-01T00:00:00.000000Z", "what": resource}
+        connection.execute(text("UPDATE lease SET expires_at = :past WHERE resource = :what"), row)
 
 
 def step(node: str, output: dict[str, object] | None = None) -> Written:

@@ -5,6 +5,7 @@ The verbs themselves are proved over both databases by the other files of this f
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,14 +23,15 @@ from engine.runtime.promote import PromotionKind
 from engine.states import RESUMABLE_WITHOUT_ANSWERS, RunStatus
 from engine.store.changes import Transition, Written
 from engine.store.database import Database
-from engine.store.owners import owner_here
+from engine.store.leases import run_lease
+from engine.store.owners import owner_here, start_ticks
 from engine.store.schema import revisions
 from engine.store.store import Store
 from tests.kit.cli import pointsman
 from tests.kit.clock import FakeClock
 from tests.kit.engine import Rig
 from tests.kit.postgres import Server
-from tests.kit.runs import RUNNING, ended, launched, python, step
+from tests.kit.runs import RUNNING, ended, given_up, lapsed, launched, python, step
 
 WORKFLOW = "tool a:\n  command: `echo hi; test ! -e broken`\nworkflow w:\n  entry: a\n  a -> done\n"
 
@@ -141,6 +143,7 @@ def test_writers_of_several_processes_lose_no_number_and_one_claim_wins(url: str
     """R175 over a shared store: outcomes are numbered in the order in which they are seen."""
     for number in range(8):
         launched(shared, f"r{number}")
+        given_up(shared, f"r{number}")
     claims: list[object] = []
     stores = [Store(Database.open(url), FakeClock(), shared.root) for _ in range(4)]
 
@@ -196,25 +199,42 @@ def test_a_boundary_is_one_transaction(url: str, shared: Store) -> None:
 
 
 @pytest.mark.parametrize("elsewhere", [Owner("i", "another-host", "boot", 1, 1), Owner()])
-def test_the_run_of_another_host_is_never_promoted(elsewhere: Owner, shared: Store, tmp_path: Path) -> None:
-    """D082 as far as it goes without leases: its lock cannot be seen from here, so nothing is proved."""
-    rig = Rig(shared, FakeClock(), tmp_path)
+def test_the_run_of_another_host_is_promoted_when_its_lease_has_ended(
+    elsewhere: Owner, shared: Store, tmp_path: Path
+) -> None:
+    """D082, R11: a live lease is a live owner, wherever it is; one that ended is taken over."""
+    rig = Rig(shared, FakeClock(), tmp_path, force_stale_after=0.0)
     launched(shared)
-    shared.runs.transition("r1", Transition(RunStatus.FAILED_RESUMABLE, RUNNING))
+    ended(shared, "r1", RunStatus.FAILED_RESUMABLE)
     shared.runs.claim("r1", RESUMABLE_WITHOUT_ANSWERS, elsewhere)
-    assert rig.engine.promote("r1", 0.0).kind == PromotionKind.UNPROVEN
+    assert rig.engine.promote("r1", 0.0).kind == PromotionKind.HELD
+    with pytest.raises(LockHeld, match="its lease ends in"):
+        rig.resume("r1", force_stale=True)
     assert shared.runs.get("r1").status == RunStatus.RUNNING
-    other = Rig(shared, FakeClock(), tmp_path, force_stale_after=0.0)
-    with pytest.raises(LockHeld, match="proves"):
-        other.resume("r1", force_stale=True)
+    lapsed(shared, run_lease("r1"))
+    assert rig.engine.promote("r1", 0.0).kind == PromotionKind.PROMOTED
+    assert shared.leases.look_at(run_lease("r1")) is None
 
 
-def test_the_run_of_a_dead_process_of_this_host_is_promoted(shared: Store, tmp_path: Path) -> None:
+def test_a_process_of_this_host_that_lives_keeps_its_run_behind_its_lease(shared: Store, tmp_path: Path) -> None:
+    """A lease that ended is only a question (dispatcher.md 9): while the owner lives here, nothing is taken."""
     rig = Rig(shared, FakeClock(), tmp_path)
     launched(shared)
-    shared.runs.transition("r1", Transition(RunStatus.FAILED_RESUMABLE, RUNNING))
+    ended(shared, "r1", RunStatus.FAILED_RESUMABLE)
+    here, parent = owner_here(), os.getppid()
+    shared.runs.claim("r1", RESUMABLE_WITHOUT_ANSWERS, Owner("i", here.host, here.boot, parent, start_ticks(parent)))
+    lapsed(shared, run_lease("r1"))
+    assert rig.engine.promote("r1", 0.0).kind == PromotionKind.HELD
+
+
+def test_the_run_of_a_dead_process_of_this_host_waits_for_its_lease_too(shared: Store, tmp_path: Path) -> None:
+    rig = Rig(shared, FakeClock(), tmp_path)
+    launched(shared)
+    ended(shared, "r1", RunStatus.FAILED_RESUMABLE)
     here = owner_here()
     shared.runs.claim("r1", RESUMABLE_WITHOUT_ANSWERS, Owner("i", here.host, here.boot, 2**22 + 1, 5))
+    assert rig.engine.promote("r1", 0.0).kind == PromotionKind.HELD
+    lapsed(shared, run_lease("r1"))
     assert rig.engine.promote("r1", 0.0).kind == PromotionKind.PROMOTED
 
 
