@@ -60,7 +60,7 @@ class Plan:
         cards.close_intent(connection, key)
         cards.keep_claim(connection, key, ClaimState.RETRYING)
         run_id = "" if self.begun.kind == "fresh" else self.begun.run_id
-        sequence = station.ledger.database.next_sequence(connection)
+        sequence = station.ledger.next_sequence(connection)
         due = now + timedelta(seconds=seconds)
         ladder = Ladder.LADDER.value
         row = Retry(key[0], key[1], run_id, self.attempt + 1, cause, cause, ladder, now, due, sequence)

@@ -184,7 +184,7 @@ def retry_of(world: World, connection: Transaction, case: Case) -> Retry:
     code = case.record.failure_code
     wait = next_wait(code, case.attempts, case.cause, world.station.retry_settings())
     due = due_at(world.now, wait, case.record.retry_after_at)
-    sequence = world.station.ledger.database.next_sequence(connection)
+    sequence = world.station.ledger.next_sequence(connection)
     told = code or case.record.status
     _log.info("run.retry_scheduled", run_id=case.record.id, code=told, attempt=case.attempts + 1, due=due.isoformat())
     return Retry(

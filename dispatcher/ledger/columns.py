@@ -5,17 +5,23 @@ Called inside the board's own transaction, so that parks and pending moves never
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Table, update
 
-from dispatcher.ledger.rows import change
 from dispatcher.ledger.schema import CardLink, IntentRow, ParkRow, PendingMoveRow, SettlementRow
+
+_NAMED: tuple[tuple[Table, str], ...] = (
+    (CardLink, "expected_column"),
+    (ParkRow, "column"),
+    (PendingMoveRow, "origin"),
+    (PendingMoveRow, "to"),
+    (IntentRow, "origin"),
+    (SettlementRow, "to_column"),
+)
+"""Where a column's name is kept."""
 
 
 def rename_column(connection: Connection, board: str, old: str, new: str) -> None:
     """Say ``new`` wherever a row of the board says ``old``."""
-    change(connection, CardLink, {"board": board, "expected_column": old}, expected_column=new)
-    change(connection, ParkRow, {"board": board, "column": old}, column=new)
-    change(connection, PendingMoveRow, {"board": board, "origin": old}, origin=new)
-    change(connection, PendingMoveRow, {"board": board, "to": old}, to=new)
-    change(connection, IntentRow, {"board": board, "origin": old}, origin=new)
-    change(connection, SettlementRow, {"board": board, "to_column": old}, to_column=new)
+    for table, name in _NAMED:
+        found = update(table).where(table.c.board == board, table.c[name] == old)
+        connection.execute(found.values({name: new}))

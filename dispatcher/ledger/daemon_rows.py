@@ -9,67 +9,65 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 
-from sqlalchemy import Connection, select
-
 from dispatcher.ledger.records import Breaker, DesiredState, IdleReason, Key
-from dispatcher.ledger.rows import one, put, remove
+from dispatcher.ledger.rows import many, one, put, remove
 from dispatcher.ledger.schema import BreakerRow, DesiredRow, HookMark, IdleReasonRow
+from engine.store.cursors import Cursor
 
 
-def desired(connection: Connection) -> DesiredState | None:
+def desired(cursor: Cursor) -> DesiredState | None:
     """What people asked for, None when nobody ever did."""
-    row = one(connection, DesiredRow, id=1)
+    row = one(cursor, DesiredRow, id=1)
     return None if row is None else DesiredState(row["state"], row["by"], row["since"])
 
 
-def want(connection: Connection, made: DesiredState) -> None:
+def want(cursor: Cursor, made: DesiredState) -> None:
     """Store what people ask for; it survives a new start."""
-    put(connection, DesiredRow, {"id": 1, **asdict(made)})
+    put(cursor, DesiredRow, {"id": 1, **asdict(made)})
 
 
-def idle_reasons(connection: Connection) -> dict[Key, IdleReason]:
+def idle_reasons(cursor: Cursor) -> dict[Key, IdleReason]:
     """Every idle reason."""
-    rows = connection.execute(select(IdleReasonRow)).mappings()
-    return {(row["board"], row["card_id"]): IdleReason(**row) for row in rows}
+    return {(row["board"], row["card_id"]): IdleReason(**row) for row in many(cursor, IdleReasonRow)}
 
 
-def write_idle_reasons(connection: Connection, made: Iterable[IdleReason], gone: Iterable[Key]) -> None:
+def write_idle_reasons(cursor: Cursor, made: Iterable[IdleReason], gone: Iterable[Key]) -> None:
     """Rewrite the changed ones, drop those that no longer apply."""
     for reason in made:
-        put(connection, IdleReasonRow, asdict(reason))
+        put(cursor, IdleReasonRow, asdict(reason))
     for board, card_id in gone:
-        remove(connection, IdleReasonRow, board=board, card_id=card_id)
+        remove(cursor, IdleReasonRow, board=board, card_id=card_id)
 
 
-def breaker(connection: Connection, scope: str, name: str) -> Breaker | None:
+def breaker(cursor: Cursor, scope: str, name: str) -> Breaker | None:
     """A breaker's row, also while it only counts."""
-    row = one(connection, BreakerRow, scope=scope, name=name)
+    row = one(cursor, BreakerRow, scope=scope, name=name)
     return None if row is None else Breaker(**row)
 
 
-def put_breaker(connection: Connection, made: Breaker) -> None:
+def put_breaker(cursor: Cursor, made: Breaker) -> None:
     """Write a breaker's count or state."""
-    put(connection, BreakerRow, asdict(made))
+    put(cursor, BreakerRow, asdict(made))
 
 
-def drop_breaker(connection: Connection, scope: str, name: str) -> int:
+def drop_breaker(cursor: Cursor, scope: str, name: str) -> int:
     """Close a breaker for good."""
-    return remove(connection, BreakerRow, scope=scope, name=name)
+    return remove(cursor, BreakerRow, scope=scope, name=name)
 
 
-def close_breakers(connection: Connection, scope: str) -> int:
+def close_breakers(cursor: Cursor, scope: str) -> int:
     """Close every breaker of that scope."""
-    return remove(connection, BreakerRow, scope=scope)
+    return remove(cursor, BreakerRow, scope=scope)
 
 
-def hook_result(connection: Connection, run_id: str, attempt: int, hook: str) -> str:
+def hook_result(cursor: Cursor, run_id: str, attempt: int, hook: str) -> str:
     """How that hook of that attempt ended, empty when it did not."""
-    row = one(connection, HookMark, run_id=run_id, attempt=attempt, hook=hook)
+    row = one(cursor, HookMark, run_id=run_id, attempt=attempt, hook=hook)
     return "" if row is None else str(row["result"])
 
 
-def mark_hook(connection: Connection, mark: tuple[str, int, str], result: str, now: datetime) -> None:
+def mark_hook(cursor: Cursor, mark: tuple[str, int, str], result: str, now: datetime) -> None:
     """Say that the hook of (run, attempt, name) completed."""
     run_id, attempt, hook = mark
     values = {"run_id": run_id, "attempt": attempt, "hook": hook, "result": result, "at": now}
-    put(connection, HookMark, values)
+    put(cursor, HookMark, values)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from dispatcher.ledger import daemon_rows, needs
 from dispatcher.ledger.records import (
@@ -24,7 +24,7 @@ from dispatcher.ledger.records import (
     Retry,
     Snapshot,
 )
-from dispatcher.ledger.rows import claim_of, settlement_of
+from dispatcher.ledger.rows import Row, claim_of, many, settlement_of
 from dispatcher.ledger.schema import (
     BreakerRow,
     CardLink,
@@ -37,11 +37,24 @@ from dispatcher.ledger.schema import (
     RetryRow,
     SettlementRow,
 )
+from engine.store.cursors import Cursor
+from engine.store.database import take_sequence
+from engine.store.prepared import Among, PreparedRead
 
-_CHUNK = 400
-
-Transaction = Connection
+T = TypeVar("T")
+Transaction = Cursor
 """An open write, as the verbs of this folder take it; nobody else looks inside."""
+
+_OPEN = PreparedRead(SettlementRow.columns, SettlementRow.c.closed.is_(False), locking=False)
+_PARKED = PreparedRead([ParkRow.c[field.name] for field in fields(Park)], ParkRow.c.released == "", locking=False)
+_TRIPPED = PreparedRead(BreakerRow.columns, BreakerRow.c.state != CLOSED, locking=False)
+_LINKS = Among(CardLink.columns, CardLink.c.card_id)
+_LINKS_OF_RUNS = Among(CardLink.columns, CardLink.c.last_run)
+_CARRIED = Among(
+    [SettlementRow.c.run_id, SettlementRow.c.outcome], SettlementRow.c.run_id, SettlementRow.c.closed.is_(True)
+)
+_CLAIMS = Among(ClaimRow.columns, ClaimRow.c.card_id)
+_REASONS = Among(IdleReasonRow.columns, IdleReasonRow.c.card_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +65,16 @@ class Stopwatch:
     note: Callable[[float], None]
 
 
+@contextmanager
+def _measured(stopwatch: Stopwatch, opened: AbstractContextManager[T]) -> Iterator[T]:
+    since = stopwatch.now()
+    try:
+        with opened as inside:
+            yield inside
+    finally:
+        stopwatch.note(stopwatch.now() - since)
+
+
 class LedgerDatabase(Protocol):
     """What the ledger needs of the store's database."""
 
@@ -59,81 +82,94 @@ class LedgerDatabase(Protocol):
         """One moment, never waiting for a writer."""
         ...
 
-    def write(self) -> AbstractContextManager[Connection]:
-        """BEGIN IMMEDIATE; committed at the end of the block."""
+    def read_raw(self) -> AbstractContextManager[Cursor]:
+        """As ``read``, on the driver's cursor."""
         ...
 
-    def next_sequence(self, connection: Connection) -> int:
-        """The next number of the whole store."""
+    def write_alone(self) -> AbstractContextManager[Cursor]:
+        """Excludes every other writer; committed at the end of the block."""
+        ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """One commit for all that this thread writes inside."""
+        ...
+
+    def version(self) -> int | None:
+        """Another number after every commit of anybody; None where that is not known."""
         ...
 
 
 class Ledger:
-    """The dispatcher's rows. Thread-safe as far as the database is; keeps nothing in memory."""
+    """The dispatcher's rows. Thread-safe as far as the database is; keeps nothing in memory but its last look."""
 
     def __init__(self, database: LedgerDatabase, stopwatch: Stopwatch | None = None) -> None:
         self.database = database
         self._stopwatch = stopwatch
+        self._last: tuple[int, Snapshot] | None = None
 
     def measured(self, stopwatch: Stopwatch) -> Ledger:
         """The same ledger, whose writes are measured."""
         return Ledger(self.database, stopwatch)
 
-    def write(self) -> AbstractContextManager[Connection]:
+    def write(self) -> AbstractContextManager[Transaction]:
         """A write transaction for the verbs of this folder."""
-        return self.database.write() if self._stopwatch is None else self._measured(self._stopwatch)
+        return self._timed(self.database.write_alone())
 
-    @contextmanager
-    def _measured(self, stopwatch: Stopwatch) -> Iterator[Connection]:
-        since = stopwatch.now()
-        try:
-            with self.database.write() as connection:
-                yield connection
-        finally:
-            stopwatch.note(stopwatch.now() - since)
+    def together(self) -> AbstractContextManager[None]:
+        """One commit for several writes of this thread, also those of a board that lies in this store."""
+        return self._timed(self.database.together())
+
+    def _timed(self, opened: AbstractContextManager[T]) -> AbstractContextManager[T]:
+        return opened if self._stopwatch is None else _measured(self._stopwatch, opened)
+
+    def next_sequence(self, cursor: Transaction) -> int:
+        """The next number of the counter of the whole store, inside an open write."""
+        return take_sequence(cursor)
 
     def snapshot(self) -> Snapshot:
-        """Everything under way, and the links of those cards."""
-        with self.database.read() as connection:
-            claims = {claim.key: claim for claim in map(claim_of, _all(connection, ClaimRow))}
-            open_ones = select(SettlementRow).where(SettlementRow.c.closed.is_(False))
-            settlements = {s.key: s for s in map(settlement_of, connection.execute(open_ones).mappings())}
-            parks = {park.key: park for park in _parks(connection)}
-            pending = {_key(row): PendingMove(**row) for row in _all(connection, PendingMoveRow)}
-            retries = {_key(row): Retry(**row) for row in _all(connection, RetryRow)}
-            tripped = select(BreakerRow).where(BreakerRow.c.state != CLOSED)
+        """Everything under way, and the links of those cards; the caller's own to change."""
+        version = self.database.version()
+        last = self._last
+        if last is None or version is None or last[0] != version:
+            last = (version or 0, self._read())
+            self._last = None if version is None else last
+        return last[1].copy()
+
+    def _read(self) -> Snapshot:
+        with self.database.read_raw() as cursor:
+            claims = {claim.key: claim for claim in map(claim_of, many(cursor, ClaimRow))}
+            settlements = {s.key: s for s in map(settlement_of, _OPEN.many(cursor, {}))}
+            parks = {park.key: park for park in (Park(**row) for row in _PARKED.many(cursor, {}))}
+            pending = {_key(row): PendingMove(**row) for row in many(cursor, PendingMoveRow)}
+            retries = {_key(row): Retry(**row) for row in many(cursor, RetryRow)}
             active = {*claims, *settlements, *parks, *pending, *retries}
             return Snapshot(
-                links=_links(connection, active),
+                links=_links(cursor, active),
                 claims=claims,
-                intents={_key(row): Intent(**row) for row in _all(connection, IntentRow)},
+                intents={_key(row): Intent(**row) for row in many(cursor, IntentRow)},
                 settlements=settlements,
                 retries=retries,
                 parks=parks,
-                give_ups={_key(row): GiveUp(**row) for row in _all(connection, GiveUpRow)},
+                give_ups={_key(row): GiveUp(**row) for row in many(cursor, GiveUpRow)},
                 pending=pending,
-                breakers={(r["scope"], r["name"]): Breaker(**r) for r in connection.execute(tripped).mappings()},
-                desired=daemon_rows.desired(connection),
+                breakers={(r["scope"], r["name"]): Breaker(**r) for r in _TRIPPED.many(cursor, {})},
+                desired=daemon_rows.desired(cursor),
             )
 
     def links(self, keys: Collection[Key]) -> dict[Key, Link]:
         """The links of those cards that have one."""
-        with self.database.read() as connection:
-            return _links(connection, keys)
+        with self.database.read_raw() as cursor:
+            return _links(cursor, keys)
 
     def links_of_runs(self, run_ids: Collection[str]) -> dict[str, Link]:
         """run -> the card that points at it."""
-        table = CardLink
-        with self.database.read() as connection:
-            found = _chunked(connection, table, table.c.last_run, run_ids)
-            return {row["last_run"]: Link(**row) for row in found}
+        with self.database.read_raw() as cursor:
+            return {row["last_run"]: Link(**row) for row in _LINKS_OF_RUNS.many(cursor, run_ids)}
 
     def closed_outcomes(self, run_ids: Collection[str]) -> frozenset[tuple[str, int]]:
         """(run, outcome) pairs of those runs that were carried onto their card."""
-        table = SettlementRow
-        with self.database.read() as connection:
-            rows = _chunked(connection, table, table.c.run_id, run_ids)
-            return frozenset((row["run_id"], row["outcome"]) for row in rows if row["closed"])
+        with self.database.read_raw() as cursor:
+            return frozenset((row["run_id"], row["outcome"]) for row in _CARRIED.many(cursor, run_ids))
 
     def needed_runs(self) -> dict[str, str]:
         """run -> why the dispatcher still needs it; what is not named may be deleted."""
@@ -142,16 +178,16 @@ class Ledger:
 
     def idle_reasons(self) -> dict[Key, IdleReason]:
         """Every idle reason."""
-        with self.database.read() as connection:
-            return daemon_rows.idle_reasons(connection)
+        with self.database.read_raw() as cursor:
+            return daemon_rows.idle_reasons(cursor)
 
     def views(self, keys: Collection[Key]) -> Mapping[Key, CardView]:
         """What the documents of those cards show of the ledger; every key has an entry."""
         ids = [card_id for _, card_id in keys]
-        with self.database.read() as connection:
-            links = _links(connection, keys)
-            claims = {c.key: c for c in map(claim_of, _by_card(connection, ClaimRow, ids))}
-            idle = {_key(row): IdleReason(**row) for row in _by_card(connection, IdleReasonRow, ids)}
+        with self.database.read_raw() as cursor:
+            links = _links(cursor, keys)
+            claims = {c.key: c for c in map(claim_of, _CLAIMS.many(cursor, ids))}
+            idle = {_key(row): IdleReason(**row) for row in _REASONS.many(cursor, ids)}
         return {key: _view(key, links.get(key), claims, idle) for key in keys}
 
 
@@ -160,33 +196,11 @@ def _view(key: Key, link: Link | None, claims: Mapping[Key, Any], idle: Mapping[
     return CardView(pointer, claims.get(key), idle.get(key), link.attempts if link else 0)
 
 
-def _key(row: Mapping[str, Any]) -> Key:
+def _key(row: Row) -> Key:
     return row["board"], row["card_id"]
 
 
-def _all(connection: Connection, model: Any) -> Iterator[Any]:
-    return iter(connection.execute(select(model)).mappings())
-
-
-def _parks(connection: Connection) -> Iterator[Park]:
-    table = ParkRow
-    names = [field.name for field in fields(Park)]
-    statement = select(*(table.c[name] for name in names)).where(table.c.released == "")
-    return (Park(**row) for row in connection.execute(statement).mappings())
-
-
-def _links(connection: Connection, keys: Collection[Key]) -> dict[Key, Link]:
-    rows = _by_card(connection, CardLink, [card_id for _, card_id in keys])
+def _links(cursor: Cursor, keys: Collection[Key]) -> dict[Key, Link]:
     wanted = keys if isinstance(keys, (set, frozenset, dict)) else set(keys)
+    rows = _LINKS.many(cursor, [card_id for _, card_id in keys])
     return {_key(row): Link(**row) for row in rows if _key(row) in wanted}
-
-
-def _by_card(connection: Connection, model: Any, ids: Collection[str]) -> Iterator[Any]:
-    table = model
-    return _chunked(connection, table, table.c.card_id, ids)
-
-
-def _chunked(connection: Connection, table: Any, column: Any, values: Collection[str]) -> Iterator[Any]:
-    ordered = sorted(set(values))
-    for at in range(0, len(ordered), _CHUNK):
-        yield from connection.execute(select(table).where(column.in_(ordered[at : at + _CHUNK]))).mappings()

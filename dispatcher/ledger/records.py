@@ -254,6 +254,21 @@ class Snapshot:
     breakers: dict[tuple[str, str], Breaker] = field(default_factory=dict)
     desired: DesiredState | None = None
 
+    def copy(self) -> Snapshot:
+        """The same look with mappings of its own."""
+        return Snapshot(
+            links=dict(self.links),
+            claims=dict(self.claims),
+            intents=dict(self.intents),
+            settlements=dict(self.settlements),
+            retries=dict(self.retries),
+            parks=dict(self.parks),
+            give_ups=dict(self.give_ups),
+            pending=dict(self.pending),
+            breakers=dict(self.breakers),
+            desired=self.desired,
+        )
+
     def active(self) -> frozenset[Key]:
         """Cards with a claim, an open settlement, a park, a retry or a pending move."""
         return frozenset().union(self.claims, self.settlements, self.parks, self.retries, self.pending)

@@ -1,59 +1,109 @@
-"""Between table rows and records: the few Core statements that all verbs of the ledger are made of."""
+"""Between table rows and records: the few statements that all verbs of the ledger are made of, each compiled once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from functools import cache
+from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Table, and_, delete, select, update
+from sqlalchemy import BindParameter, ClauseElement, ColumnElement, Table, bindparam, delete, insert, update
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from dispatcher.ledger.records import Claim, ClaimState, Follows, Settlement
 from engine.run import Owner
+from engine.store.cursors import Cursor
+from engine.store.prepared import Prepared, PreparedRead
+
+Row = dict[str, Any]
+"""A row by column name, decoded."""
 
 
-class Sequences(Protocol):
-    """Who hands out the store sequence inside a write."""
-
-    def next_sequence(self, connection: Connection) -> int:
-        """The next number of the whole store."""
-        ...
-
-
-def one(connection: Connection, table: Table, **key: object) -> RowMapping | None:
+def one(cursor: Cursor, table: Table, **key: object) -> Row | None:
     """The row with that key."""
-    return connection.execute(select(table).where(_matches(table, key))).mappings().first()
+    return _reading(table, tuple(key)).one(cursor, {f"where_{name}": value for name, value in key.items()})
 
 
-def put(connection: Connection, table: Table, values: Mapping[str, object]) -> None:
+def many(cursor: Cursor, table: Table, **where: object) -> list[Row]:
+    """Every row that matches."""
+    return _reading(table, tuple(where)).many(cursor, {f"where_{name}": value for name, value in where.items()})
+
+
+def add(cursor: Cursor, table: Table, values: Mapping[str, object]) -> None:
+    """Insert a row whose key the database gives."""
+    _adding(table, tuple(values)).run(cursor, values)
+
+
+def put(cursor: Cursor, table: Table, values: Mapping[str, object]) -> None:
     """Insert the row, or replace what ``values`` names in the one with its primary key."""
-    insert: Any = sqlite_insert
-    if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert as postgres_insert
-
-        insert = postgres_insert
-    keys = [column.name for column in table.primary_key]
-    rest = {name: value for name, value in values.items() if name not in keys}
-    statement = insert(table).values(dict(values))
-    statement = statement.on_conflict_do_update(index_elements=keys, set_=rest) if rest else statement
-    connection.execute(statement)
+    _putting(table, tuple(values)).run(cursor, {**_blank(table), **values})
 
 
-def change(connection: Connection, table: Table, where: Mapping[str, object], **values: object) -> int:
+def change(cursor: Cursor, table: Table, where: Mapping[str, object], **values: object) -> int:
     """Update the rows that match ``where``; how many changed."""
-    return connection.execute(update(table).where(_matches(table, where)).values(**values)).rowcount
+    named = {f"where_{name}": value for name, value in where.items()}
+    return _changing(table, tuple(where), tuple(values)).run(cursor, {**named, **values}).rowcount
 
 
-def remove(connection: Connection, table: Table, **where: object) -> int:
+def remove(cursor: Cursor, table: Table, **where: object) -> int:
     """Delete the rows that match; how many there were."""
-    return connection.execute(delete(table).where(_matches(table, where))).rowcount
+    named = {f"where_{name}": value for name, value in where.items()}
+    return _removing(table, tuple(where)).run(cursor, named).rowcount
 
 
-def _matches(table: Table, where: Mapping[str, object]) -> Any:
-    return and_(*(table.c[name] == value for name, value in where.items()))
+@cache
+def _reading(table: Table, names: tuple[str, ...]) -> PreparedRead:
+    return PreparedRead(table.columns, *_conditions(table, names), locking=False)
 
 
-def claim_of(row: RowMapping) -> Claim:
+@cache
+def _adding(table: Table, names: tuple[str, ...]) -> Prepared:
+    return Prepared(insert(table).values({name: _bound(table, name) for name in names}))
+
+
+@cache
+def _putting(table: Table, names: tuple[str, ...]) -> Prepared:
+    def elsewhere() -> ClauseElement:
+        from engine.store.postgres import insert_into
+
+        return _replacing(insert_into(table), table, names)
+
+    return Prepared(_replacing(sqlite_insert(table), table, names), elsewhere)
+
+
+@cache
+def _changing(table: Table, where: tuple[str, ...], names: tuple[str, ...]) -> Prepared:
+    values = {name: _bound(table, name) for name in names}
+    return Prepared(update(table).where(*_conditions(table, where)).values(values))
+
+
+@cache
+def _removing(table: Table, names: tuple[str, ...]) -> Prepared:
+    return Prepared(delete(table).where(*_conditions(table, names)))
+
+
+def _replacing(begun: Any, table: Table, names: tuple[str, ...]) -> ClauseElement:
+    statement = begun.values({column.name: _bound(table, column.name) for column in table.columns})
+    keys = [column.name for column in table.primary_key]
+    rest = {name: statement.excluded[name] for name in names if name not in keys}
+    replacing: ClauseElement = statement.on_conflict_do_update(index_elements=keys, set_=rest) if rest else statement
+    return replacing
+
+
+def _conditions(table: Table, names: tuple[str, ...]) -> list[ColumnElement[bool]]:
+    return [table.c[name] == bindparam(f"where_{name}", type_=table.c[name].type) for name in names]
+
+
+def _bound(table: Table, name: str) -> BindParameter[Any]:
+    return bindparam(name, type_=table.c[name].type)
+
+
+@cache
+def _blank(table: Table) -> Mapping[str, object]:
+    """What a column holds when nobody says."""
+    return {column.name: getattr(column.default, "arg", None) for column in table.columns}
+
+
+def claim_of(row: Mapping[str, Any]) -> Claim:
     """A claim record with its owner."""
     owner = Owner(row["instance"], row["host"], row["boot"], row["pid"], row["start_ticks"])
     return Claim(
@@ -67,7 +117,7 @@ def claim_of(row: RowMapping) -> Claim:
     )
 
 
-def settlement_of(row: RowMapping) -> Settlement:
+def settlement_of(row: Mapping[str, Any]) -> Settlement:
     """A settlement record."""
     return Settlement(**{**row, "follows": Follows(row["follows"])})
 

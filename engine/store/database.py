@@ -10,10 +10,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, PoolProxiedConnection
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from engine.errors import StoreBusy
@@ -24,6 +25,14 @@ from engine.store.drivers import Driver, driver_of
 _NEXT_SEQUENCE = "UPDATE store_counter SET value = value + 1 WHERE name = 'sequence' RETURNING value"
 
 
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """An open commit that its thread's writes join."""
+
+    connection: Connection
+    thread: int
+
+
 class Database:
     """A store that is open. Thread-safe; ``close`` it once, or use it as a context manager."""
 
@@ -32,6 +41,9 @@ class Database:
         self._busy_timeout = busy_timeout
         self._turn = threading.RLock()
         self._in_write = False
+        self._joined: _Joined | None = None
+        self._looking = threading.Lock()
+        self._observer: PoolProxiedConnection | None = None
         self._write_engine = driver.writer_engine()
         self._read_engine = driver.reader_engine()
         self._connect()
@@ -62,6 +74,10 @@ class Database:
 
         A broken constraint stays SQLAlchemy's IntegrityError; every other fault is a StoreError.
         """
+        if joined := self._mine():
+            with self._inside(joined) as connection:
+                yield connection
+            return
         with self._translating(), self._turn_to_write():
             try:
                 with self._writer.begin():
@@ -72,12 +88,56 @@ class Database:
     @contextmanager
     def write_raw(self) -> Iterator[Cursor]:
         """As ``write``, on the driver's own cursor: the hot path of a node boundary. Same promises."""
+        if joined := self._mine():
+            with self._inside(joined) as connection:
+                yield self.cursor_of(connection)
+            return
         with self._translating(), self._turn_to_write():
             try:
                 with self.driver.writing(self._raw) as cursor:
                     yield cursor
             finally:
                 self.driver.settle(self._raw)
+
+    @contextmanager
+    def write_alone(self) -> Iterator[Cursor]:
+        """As ``write``, on the driver's own cursor: for what reads before it writes. Same promises."""
+        if self.driver.shared:
+            with self.write() as connection:
+                yield self.cursor_of(connection)
+            return
+        with self.write_raw() as cursor:
+            yield cursor
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """One commit for all that this thread writes inside the block; its reads see it already.
+
+        A write inside that raises leaves nothing behind; raising out of the block leaves nothing of the whole.
+        """
+        with self.write() as connection:
+            self._joined = _Joined(connection, threading.get_ident())
+            try:
+                yield
+            finally:
+                self._joined = None
+
+    @contextmanager
+    def _inside(self, joined: _Joined) -> Iterator[Connection]:
+        """A write within ``together``: undone by itself when it raises."""
+        cursor = self.cursor_of(joined.connection)
+        cursor.execute("SAVEPOINT inside")
+        try:
+            yield joined.connection
+        except BaseException:
+            cursor.execute("ROLLBACK TO inside")
+            raise
+        finally:
+            cursor.execute("RELEASE inside")
+
+    def _mine(self) -> _Joined | None:
+        joined = self._joined
+        return joined if joined is not None and joined.thread == threading.get_ident() else None
 
     @contextmanager
     def exclusive(self) -> Iterator[Any]:
@@ -91,8 +151,37 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A read transaction: all its statements see one moment; never waits for a writer."""
+        if joined := self._mine():
+            yield joined.connection
+            return
         with self._translating(), self._read_engine.connect() as connection:
             yield connection
+
+    @contextmanager
+    def read_raw(self) -> Iterator[Cursor]:
+        """As ``read``, on the driver's own cursor. Same promises."""
+        if joined := self._mine():
+            yield self.cursor_of(joined.connection)
+            return
+        with self._translating():
+            lent = self._read_engine.raw_connection()
+            try:
+                cursor = self.driver.cursor(lent.dbapi_connection)
+                if not self.driver.shared:
+                    cursor.execute("BEGIN")
+                yield cursor
+            finally:
+                lent.close()
+
+    def version(self) -> int | None:
+        """A number that is another one after every commit of anybody; None where that cannot be told cheaply."""
+        if self.driver.shared or self._mine():
+            return None
+        with self._translating(), self._looking:
+            if self._observer is None:
+                self._observer = self._read_engine.raw_connection()
+            cursor = self.driver.cursor(self._observer.dbapi_connection)
+            return int(cursor.execute("PRAGMA data_version").fetchone()[0])
 
     def cursor_of(self, connection: Connection) -> Cursor:
         """The driver's cursor inside the transaction of ``write``."""
@@ -108,6 +197,8 @@ class Database:
             if self.driver.gone(self._raw):
                 self._writer.invalidate()
             self._writer.close()
+            if self._observer is not None:
+                self._observer.close()
             self._write_engine.dispose()
             self._read_engine.dispose()
 

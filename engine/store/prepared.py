@@ -6,7 +6,7 @@ Called by the modules of this folder that write. The driver keeps the prepared f
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import BindParameter, ClauseElement, Column, ColumnElement, Table, bindparam, func, insert, select
@@ -129,20 +129,74 @@ def _bound(column: Column[Any]) -> BindParameter[Any]:
 
 
 class PreparedRead:
-    """A select of whole columns of one table inside a write, decoded as their types say; what it reads it locks."""
+    """A select of whole columns of one table, decoded as their types say.
+
+    Inside a write it locks what it reads; ``locking`` False is for reads of their own and for many rows.
+    """
 
     __slots__ = ("_columns", "_statement")
 
-    def __init__(self, columns: Iterable[Column[Any]], *conditions: ColumnElement[bool]) -> None:
+    def __init__(
+        self,
+        columns: Iterable[Column[Any]],
+        *conditions: ColumnElement[bool],
+        order: Iterable[ColumnElement[Any]] = (),
+        locking: bool = True,
+    ) -> None:
         kept = tuple(columns)
-        query = select(*kept).where(*conditions)
-        self._statement = Prepared(query, query.with_for_update)
-        self._columns = tuple((column.name, _DECODERS.get(type(column.type))) for column in kept)
+        query = select(*kept).where(*conditions).order_by(*order)
+        self._statement = Prepared(query, query.with_for_update if locking else None)
+        self._columns = tuple((column.name, _decoder(column)) for column in kept)
 
     def one(self, cursor: Cursor, values: Mapping[str, Any]) -> dict[str, Any] | None:
         """The first row by column name, None when there is none."""
         found = self._statement.run(cursor, values).fetchone()
-        if found is None:
-            return None
-        pairs = zip(self._columns, found, strict=True)
-        return {name: value if decode is None or value is None else decode(value) for (name, decode), value in pairs}
+        return None if found is None else self._decoded(found)
+
+    def many(self, cursor: Cursor, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Every row by column name."""
+        said = self._statement.run(cursor, values)
+        return [self._decoded(row) for row in iter(said.fetchone, None)]
+
+    def _decoded(self, row: Sequence[Any]) -> dict[str, Any]:
+        return {
+            name: value if decode is None or value is None else decode(value)
+            for (name, decode), value in zip(self._columns, row, strict=True)
+        }
+
+
+def _decoder(column: Column[Any]) -> Callable[[Any], Any] | None:
+    """What makes a value of what the driver hands over; the same for all databases, by how the columns are kept."""
+    known = _DECODERS.get(type(column.type))
+    return known or column.type.dialect_impl(_DIALECT).result_processor(_DIALECT, None)
+
+
+LARGEST = 256
+"""How many values one statement of ``Among`` names."""
+
+
+class Among:
+    """A select of whole columns where one of them has one of many values; a few statements, whatever their number."""
+
+    __slots__ = ("_column", "_columns", "_conditions", "_reads")
+
+    def __init__(self, columns: Iterable[Column[Any]], column: Column[Any], *conditions: ColumnElement[bool]) -> None:
+        self._columns, self._column, self._conditions = tuple(columns), column, conditions
+        self._reads: dict[int, PreparedRead] = {}
+
+    def many(self, cursor: Cursor, values: Iterable[Any]) -> list[dict[str, Any]]:
+        """The rows of those values, in the order of the sorted values' pieces."""
+        every, found = sorted(set(values)), list[dict[str, Any]]()
+        for start in range(0, len(every), LARGEST):
+            part = every[start : start + LARGEST]
+            size = 1 << (len(part) - 1).bit_length()
+            padded = part + part[:1] * (size - len(part))
+            found += self._read(size).many(cursor, {f"among_{place}": value for place, value in enumerate(padded)})
+        return found
+
+    def _read(self, size: int) -> PreparedRead:
+        known = self._reads.get(size)
+        if known is None:
+            wanted = self._column.in_([bindparam(f"among_{place}", type_=self._column.type) for place in range(size)])
+            known = self._reads[size] = PreparedRead(self._columns, wanted, *self._conditions, locking=False)
+        return known

@@ -40,7 +40,7 @@ def put_row(store: Store, table_name: str, **values: object) -> None:
     blank |= {column.name: False for column in table.columns if column.type.python_type is bool}
     moment = store.runs.get("r0").created_at
     blank |= {column.name: moment for column in table.columns if type(column.type).__name__ == "Instant"}
-    with store.database.write() as connection:
+    with store.database.write_alone() as connection:
         put(connection, table, {**blank, "board": "b", "card_id": "c", **values})
 
 

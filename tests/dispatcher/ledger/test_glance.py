@@ -34,7 +34,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def fill(database: Database) -> None:
-    with database.write() as connection:
+    with database.write_alone() as connection:
         put(connection, CardLink, {**KEY, "number": 1, "last_run": "r1", "attempts": 2, "expected_column": "review"})
         owner = {"instance": "i", "host": "h", "boot": "b", "pid": 7, "start_ticks": 9}
         put(connection, ClaimRow, {**KEY, "state": "live", "epoch": 3, "run_id": "r1", "claimed_at": AT, **owner})
@@ -56,14 +56,14 @@ def test_the_glance_tells_what_the_ledger_tells(database: Database) -> None:
 def test_a_renamed_column_is_renamed_wherever_the_ledger_says_it(database: Database) -> None:
     """D200, D201: parks and pending moves follow in the board's transaction."""
     fill(database)
-    with database.write() as connection:
+    with database.write_alone() as connection:
         put(connection, ParkRow, {**KEY, "run_id": "r1", "reason": "x", "column": "review", "since": AT})
         pending = {"origin": "review", "to": "done", "why": "completed", "since": AT, "next_at": AT}
         put(connection, PendingMoveRow, {**KEY, **pending})
     board = NativeBoard("native", database, FakeClock(), CountingIds())
     board.create(CardDraft("one", column="review"), PERSON)
     board.rename_column("review", "look", PERSON, lambda *names: rename_column(names[0], "native", *names[1:]))
-    with database.read() as connection:
+    with database.read_raw() as connection:
         links, parks, moves = (one(connection, table, **KEY) for table in (CardLink, ParkRow, PendingMoveRow))
     assert links is not None
     assert parks is not None
