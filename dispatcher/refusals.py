@@ -73,6 +73,7 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "config_missing": _INPUT,
         "config_invalid": _INPUT,
         "bad_card": _INPUT,
+        "bad_parameters": _INPUT,
         "invalid_text": _INPUT,
         "invalid_field": _INPUT,
         "invalid_not_before": _INPUT,

@@ -119,7 +119,8 @@ class Change(Generic[T]):
     """One change as its operation declares it.
 
     ``exists_is_done``: a 409 or 422 may mean that the object is there, which ``look`` decides. ``looks_first``: the
-    state is read before anything is sent. ``settles``: the answer is believed only when ``look`` shows it.
+    state is read before anything is sent, and ``already`` makes the result of one that is as wanted. ``settles``: the
+    answer is believed only when ``look`` shows it.
     """
 
     effect: Effect
@@ -128,6 +129,7 @@ class Change(Generic[T]):
     looks_first: bool = False
     settles: bool = False
     exists_is_done: bool = False
+    already: Callable[[T], T] = lambda result: result
 
 
 class Told:
@@ -178,7 +180,7 @@ class _Carrying(Generic[T]):
         if self.change.looks_first:
             seen = self._look()
             if isinstance(seen, Done):
-                return seen.result
+                return self.change.already(seen.result)
             self._refuse_conflict(seen, sent=False)
         for left in range(REPEATS, -1, -1):
             try:
@@ -235,6 +237,9 @@ class _Carrying(Generic[T]):
     def _after_loss(self, error: ForgeError, *, may_repeat: bool) -> Done[T] | None:
         """What a read says of a lost or pending answer; None when the change may be sent again."""
         pending = isinstance(error, EffectPending)
+        if self.change.look is None and self.change.effect is Effect.IDEMPOTENT and not pending:
+            self._again(error, may_repeat=may_repeat)
+            return None
         if self.change.look is None or (self.change.effect is Effect.AMBIGUOUS and not pending):
             raise _lost(error, self.row)
         seen = self._read_back(_until(self.deadline) if pending else (0.0,), error)
@@ -244,9 +249,12 @@ class _Carrying(Generic[T]):
         if pending:
             raise _lost(error, self.row)
         self._refuse_conflict(seen, sent=True, error=error)
+        self._again(error, may_repeat=may_repeat)
+        return None
+
+    def _again(self, error: ForgeError, *, may_repeat: bool) -> None:
         if not may_repeat or not self._pause(BETWEEN):
             raise _lost(error, self.row)
-        return None
 
     def _read_back(self, waits: tuple[float, ...], error: ForgeError | None = None) -> Sight[T]:
         """The state after the write, which may lag. Raises what made a read impossible as a lost answer."""
