@@ -23,13 +23,18 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class PendingQuestion:
-    """Enough to ask again when the interaction row is lost (engine.md 3.1)."""
+    """Enough to ask again when the interaction row is lost (engine.md 3.1).
+
+    ``instructions`` is the rendered text that is shown with it; ``min_answers`` 0 wants every field.
+    """
 
     interaction_id: str
     node_id: str
     kind: str
     questions: Mapping[str, object]
     fields: tuple[Mapping[str, object], ...] = ()
+    instructions: str = ""
+    min_answers: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,24 +35,29 @@ def ask(session: Session, view: RunView) -> dict[str, str] | None:
     if pending is None:
         return None
     session.warn(f"Run {view.record.id} asks at {pending.node_id}:")
+    for line in pending.instructions.splitlines():
+        session.warn(f"  {line}")
     for name, value in pending.questions.items():
         session.warn(f"  {name}: {value}")
     fields = pending.fields or ({"name": FREE, "type": "string"},)
+    some = 0 < pending.min_answers < len(fields)
+    if some:
+        session.warn(f"  At least {pending.min_answers} answers are needed; leave the others empty.")
     try:
-        return {str(each["name"]): text for each in fields if (text := _one(session, each)) is not None}
+        return {str(each["name"]): text for each in fields if (text := _one(session, each, some)) is not None}
     except (click.Abort, EOFError, KeyboardInterrupt):
         session.warn("")
         return None
 
 
-def _one(session: Session, field: Mapping[str, object]) -> str | None:
-    """One answer, asked again until it fits; None for a file field that was left empty."""
+def _one(session: Session, field: Mapping[str, object], may_skip: bool) -> str | None:
+    """One answer, asked again until it fits; None for one that may be left out and was: a file field always may."""
     enum = field.get("enum")
     choices = [str(each) for each in enum] if isinstance(enum, list | tuple) else []
     label = f"{field['name']} ({' | '.join(choices) if choices else field['type']})"
     while True:
         text = str(click.prompt(label, default="", show_default=False, err=True))
-        if field["type"] == "file" and not text:
+        if not text and (may_skip or field["type"] == "file"):
             return None
         problem = _problem(field, choices, text)
         if not problem:

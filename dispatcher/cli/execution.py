@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Self
 
@@ -21,7 +21,7 @@ from engine.documents import run_document
 from engine.states import RunStatus, requires_answers
 
 if TYPE_CHECKING:
-    from engine.api import Engine
+    from engine.api import Engine, ResumeRequest
     from engine.run import RunRecord
 
 EXIT_CODES: Mapping[str, int] = MappingProxyType(
@@ -41,12 +41,16 @@ EXIT_CODES: Mapping[str, int] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the command line says about going on by itself. ``raised``: it carried a ``--max-*`` flag."""
+    """What the command line says about going on by itself. ``raised``: it carried a ``--max-*`` flag.
+
+    ``request`` is the resume that was asked for; answers that are typed on the terminal go with it.
+    """
 
     auto_resume: int
     raised: bool
     interactive: bool
     timeout: float = 0.0
+    request: ResumeRequest | None = None
 
 
 def execute(session: Session, wishes: Wishes, begin: Callable[[Progress], RunRecord]) -> int:
@@ -78,14 +82,18 @@ def execute(session: Session, wishes: Wishes, begin: Callable[[Progress], RunRec
 def _answered(session: Session, engine: Engine, wishes: Wishes, progress: Progress, record: RunRecord) -> RunRecord:
     """Ask on the terminal, and go on, as long as the run pauses for a person who sits there."""
     from engine.api import ResumeRequest
+    from engine.errors import InvalidAnswers
 
+    request = wishes.request or ResumeRequest(record.id, timeout=wishes.timeout)
     while requires_answers(record.status) and wishes.interactive and can_ask():
         progress.clear()
         texts = ask(session, engine.inspect(record.id))
         if texts is None:
             return record
-        request = ResumeRequest(record.id, texts=texts, timeout=wishes.timeout, progress=progress.node)
-        record = engine.resume(request)
+        try:
+            record = engine.resume(replace(request, texts=texts, answers=None, progress=progress.node))
+        except InvalidAnswers as problem:
+            session.warn(f"  {problem.message}")
     return record
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dispatcher.cli.run_options import ask_of, execution_options, json_object, pairs
+from dispatcher.cli.run_options import answer_texts, ask_of, execution_options, json_object
 from dispatcher.cli.session import Session
 
 if TYPE_CHECKING:
@@ -32,27 +33,27 @@ def command(session: Session, /, **given: Any) -> int:
 
     path = given["answers_file"]
     typed = json_object(session.folder / path, "answers file", "invalid_answers") if path else None
-    texts = pairs(given["answers"], "--answer")
+    texts = answer_texts(given["answers"])
     ask = ask_of(given)
     interactive = not given["no_interactive"]
+
+    request = ResumeRequest(
+        run_id=given["run_id"],
+        file=session.folder / given["file"] if given["file"] else None,
+        texts=texts,
+        answers=typed,
+        force=given["force"],
+        force_stale=given["force_stale"],
+        ask=ask,
+        timeout=given["timeout"],
+    )
 
     def begin(progress: Progress) -> RunRecord:
         engine = session.wiring().engine
         record = engine.store.runs.get(given["run_id"])
-        if not texts and typed is None and interactive and _waits(record) and can_ask():
+        if not request.answering and interactive and _waits(record) and can_ask():
             return record
-        request = ResumeRequest(
-            run_id=given["run_id"],
-            file=session.folder / given["file"] if given["file"] else None,
-            texts=texts,
-            answers=typed,
-            force=given["force"],
-            force_stale=given["force_stale"],
-            ask=ask,
-            timeout=given["timeout"],
-            progress=progress.node,
-        )
-        return engine.resume(request)
+        return engine.resume(replace(request, progress=progress.node))
 
     most = given["auto_resume"]
     wishes = Wishes(
@@ -60,6 +61,7 @@ def command(session: Session, /, **given: Any) -> int:
         raised=not ask.empty,
         interactive=interactive,
         timeout=given["timeout"],
+        request=request,
     )
     return execute(session, wishes, begin)
 

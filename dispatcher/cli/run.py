@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--vars-file", type=click.Path(path_type=Path), metavar="F", help="launch values in a JSON file")
 @click.option("--preset", default="", metavar="NAME", help="a named set of values")
 @click.option("--recipe", type=click.Path(path_type=Path), metavar="F", help="a launch configuration; not run yet")
+@click.option("--attachment", "attachments", multiple=True, metavar="NAME=FILE", help="a file that the workflow wants")
 @click.option("--run-id", metavar="ID", help="the id of the run; made up when not given")
 @click.option("--name", default="", metavar="TEXT", help="a friendly name")
 @click.option("--workspace", type=click.Path(path_type=Path), metavar="DIR", help="where nodes work; default: here")
@@ -36,7 +37,7 @@ def command(session: Session, /, **given: Any) -> int:
         raise refused_recipe(session.folder / given["recipe"])
     path = given["vars_file"]
     typed = json_object(session.folder / path, "vars file", "invalid_vars") if path else {}
-    ask = ask_of(given)
+    ask, attachments = ask_of(given), pairs(given["attachments"], "--attachment")
 
     def begin(progress: Progress) -> RunRecord:
         request = LaunchRequest(
@@ -45,6 +46,7 @@ def command(session: Session, /, **given: Any) -> int:
             vars=pairs(given["variables"], "--var"),
             typed_vars=typed,
             preset=given["preset"],
+            attachments={name: session.folder / file for name, file in attachments.items()},
             run_id=given["run_id"],
             name=given["name"],
             ask=ask,

@@ -17,6 +17,8 @@ from dispatcher.refusals import Refused
 if TYPE_CHECKING:
     from engine.run import BudgetAsk
 
+LOOSE = "_attachments"
+"""The answer that takes loose files (language.md 5.4)."""
 CAP_OPTIONS = ("max_cost_usd", "max_tokens", "max_duration", "max_iterations", "max_parallel_branches")
 
 
@@ -90,6 +92,16 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
         if not equals or not name:
             raise Refused("usage", f'{option} "{text}" has no "="', f"Write {option} NAME=VALUE.")
         made[name] = value
+    return made
+
+
+def answer_texts(texts: Sequence[str]) -> dict[str, str]:
+    """The answers of ``--answer``; ``_attachments`` may come more than once, one file per line then."""
+    made: dict[str, str] = {}
+    for text in texts:
+        for name, value in pairs([text], "--answer").items():
+            loose = name == LOOSE and name in made
+            made[name] = f"{made[name]}\n{value}" if loose else value
     return made
 
 

@@ -90,6 +90,8 @@ def _pending(view: RunView) -> dict[str, object] | None:
         "kind": question.kind,
         "questions": dict(question.questions),
         "fields": [dict(each) for each in question.fields],
+        "instructions": question.instructions,
+        "min_answers": question.min_answers,
     }
 
 

@@ -6,7 +6,7 @@ Called by ``load``. Packed bundles are ``pack``. Prompts and presets are read on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.dsl.ast import Text
@@ -19,6 +19,7 @@ from engine.dsl.recipes import Recipe, read_recipe
 from engine.dsl.source import decode
 
 PROMPTS, PRESETS, SKILLS, RECIPES, MANIFEST = "prompts", "presets", "skills", "recipes", "manifest.yaml"
+ATTACHMENTS = "attachments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class BundlePreset:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a bundle adds to its source."""
+    """What a bundle adds to its source. ``attachments``: name -> absolute path of the file that it brings along."""
 
     folder: Path
     prompts: Mapping[str, Text]
@@ -42,6 +43,7 @@ class Bundle:
     manifest: Manifest
     skill_files: tuple[Skill, ...]
     recipes: tuple[Recipe, ...] = ()
+    attachments: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def skills(self) -> Mapping[str, Skill]:
@@ -71,7 +73,24 @@ def read_bundle(folder: Path, found: Diagnostics) -> Bundle:
         presets[preset.name] = preset
     manifest = read_manifest(folder / MANIFEST, found)
     skills, recipes = tuple(read_skills(folder / SKILLS)), tuple(_recipes(folder / RECIPES, found))
-    return Bundle(folder, prompts, presets, tuple(parts), manifest, skills, recipes)
+    attachments = _attachments(folder, manifest, found)
+    return Bundle(folder, prompts, presets, tuple(parts), manifest, skills, recipes, attachments)
+
+
+def _attachments(folder: Path, manifest: Manifest, found: Diagnostics) -> dict[str, str]:
+    """The files below ``attachments/`` by their stems, and what the manifest names: name -> path in the bundle."""
+    root = (folder / ATTACHMENTS).resolve()
+    paths = sorted(path for path in root.iterdir() if path.is_file()) if root.is_dir() else []
+    made = {path.stem: str(path) for path in paths}
+    for name, value in manifest.map(ATTACHMENTS).items():
+        inside = value.get("path") if isinstance(value, Mapping) else value
+        path = (folder / str(inside)).resolve()
+        if path.is_relative_to(folder.resolve()) and path.is_file():
+            made[name] = str(path)
+        else:
+            problem = f"attachment `{name}`: there is no file {inside} in the bundle"
+            found.add("C222", manifest.place(ATTACHMENTS), problem=problem)
+    return made
 
 
 def _recipes(folder: Path, found: Diagnostics) -> Iterator[Recipe]:

@@ -7,7 +7,7 @@ here, and nothing can fail but for a programming error.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +19,7 @@ from engine.dsl.durations import DurationError, parse_duration
 from engine.dsl.flow import Flow
 from engine.dsl.graph import (
     AgentNode,
+    AttachmentSlot,
     Budget,
     ComputeNode,
     Edge,
@@ -72,6 +73,7 @@ class Identity:
     sources: tuple[SourceFile, ...] = ()
     folder: str = ""
     skills_dir: str = ""
+    bundled: Mapping[str, str] = field(default_factory=dict)
 
 
 def compile_graph(draft: Draft, flow: Flow, identity: Identity, preset_texts: Mapping[str, str]) -> Graph:
@@ -108,7 +110,22 @@ def compile_graph(draft: Draft, flow: Flow, identity: Identity, preset_texts: Ma
         folder=identity.folder,
         skills_dir=identity.skills_dir,
         preset_texts=MappingProxyType(dict(preset_texts)),
+        attachments=MappingProxyType(_attachments(draft, identity.bundled)),
     )
+
+
+def _attachments(draft: Draft, bundled: Mapping[str, str]) -> dict[str, AttachmentSlot]:
+    return {
+        name: AttachmentSlot(
+            name,
+            image=other.value == "image",
+            required=other.section.flag("required"),
+            accept=tuple(mime.text for mime in other.section.names("accept_mime")),
+            description=other.section.text("description"),
+            bundled=bundled.get(name, ""),
+        )
+        for name, other in draft.other("attachments").items()
+    }
 
 
 def _schema(draft: Draft, name: str) -> Schema:

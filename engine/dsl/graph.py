@@ -114,6 +114,21 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class AttachmentSlot:
+    """A file that a launch hands over (language.md 4.3). ``accept`` are types such as ``text/*``, empty for any.
+
+    ``bundled`` is the absolute path of the file that the bundle brings along, empty for none.
+    """
+
+    name: str
+    image: bool = False
+    required: bool = False
+    accept: tuple[str, ...] = ()
+    description: str = ""
+    bundled: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Mapped:
     """One ``key: value`` of a ``with`` map."""
 
@@ -331,6 +346,7 @@ class Graph:
     folder: str = ""
     skills_dir: str = ""
     preset_texts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    attachments: Mapping[str, AttachmentSlot] = field(default_factory=lambda: MappingProxyType({}))
 
     def outgoing(self, node: str) -> tuple[Edge, ...]:
         """Edges that start at ``node``, in declaration order; empty for a terminal."""

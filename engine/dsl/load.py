@@ -161,7 +161,8 @@ class _Loader:
         parts += bundle.parts if bundle else ()
         main = unit.main
         total, sources = digest(main.data, parts), recorded(main.name, main.data, parts)
-        identity = Identity(total, sources, str(unit.folder), bundle.skills_dir if bundle else "")
+        added = (bundle.skills_dir, bundle.attachments) if bundle else ("", {})
+        identity = Identity(total, sources, str(unit.folder), *added)
         graph = None if found.has_errors else _graph(draft, flow, identity, bundle)
         texts = {source.label: source.text for source in unit.order}
         loaded = Loaded(graph, found.ordered(unit.labels), total, sources, texts, facts)

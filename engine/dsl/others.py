@@ -1,6 +1,6 @@
-"""Declarations of EXTENDED kinds, from attachments to contracts (language.md 4.3, 4.6).
+"""Declarations that are neither nodes nor values, from attachments to contracts (language.md 4.3, 4.6).
 
-Called by ``assemble``. They are read and kept; their checks are ``checks/extended.py``; nothing here runs.
+Called by ``assemble``. They are read and kept; their checks are ``checks/extended.py``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from engine.dsl.ast import Block, Declaration, Property, Scalar
 from engine.dsl.draft import OtherDraft
 from engine.dsl.reader import Feature, Owner, Reader, Section
 
+RUN_KINDS = frozenset({"attachment"})
+"""Kinds of lines that a run obeys."""
 ADVISORY_KINDS = frozenset({"cursor", "supervisor", "contract"})
 
 
@@ -55,7 +57,8 @@ def read_secrets(block: Block | None, reader: Reader) -> list[OtherDraft]:
 
 def _draft(kind: str, line: Property, value: str, reader: Reader) -> OtherDraft:
     owner = Owner(kind, line.key)
-    reader.features.append(Feature(f"{kind} `{line.key}`", line.span, owner))
+    if kind not in RUN_KINDS:
+        reader.features.append(Feature(f"{kind} `{line.key}`", line.span, owner))
     section = Reader(reader.found).section(line.block, kind, owner, line.span)
     return OtherDraft(kind, line.key, section, line.span, value=value)
 

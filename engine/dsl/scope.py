@@ -14,6 +14,7 @@ Path = tuple[str, ...]
 NAMESPACES: Final = ("vars", "input", "outputs", "artifacts", "loop", "run", "each")
 NAMED: Final = frozenset({"outputs", "artifacts", "loop", "each"})
 HISTORY: Final = "history"
+ATTACHMENTS: Final = "attachments"
 
 
 class _Unresolved:
@@ -40,7 +41,7 @@ class Scope:
     """The values of one place. On an edge ``input`` is the source's output, in a node its input.
 
     ``outputs``, ``loop`` and ``each`` map a name to a map; ``artifacts`` a name to its latest version's value;
-    ``history`` gives all outputs of a node, oldest first.
+    ``history`` gives all outputs of a node, oldest first. ``attachments`` are read by templates alone.
     """
 
     vars: Mapping[str, Any] = field(default_factory=dict)
@@ -51,12 +52,15 @@ class Scope:
     run: Mapping[str, Any] = field(default_factory=dict)
     each: Mapping[str, Any] = field(default_factory=dict)
     history: Callable[[str], list[Any]] = field(default=_no_history)
+    attachments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def resolve(self, namespace: str, path: Path) -> Any:
         """The value that ``namespace.path`` names, or ``UNRESOLVED``; an empty path is the whole namespace as a map.
 
         Unknown namespaces resolve to nothing: which ones exist is the parsers' business.
         """
+        if namespace == ATTACHMENTS:
+            return follow(self.attachments, path if len(path) > 1 else (*path, "path"))
         if namespace not in NAMESPACES:
             return UNRESOLVED
         known: Mapping[str, Any] = getattr(self, namespace)

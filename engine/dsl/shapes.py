@@ -210,7 +210,7 @@ _WORKFLOW = {
     **_DESCRIBED,
     "entry": _NODE,
     "vars": _block("vars"),
-    "attachments": _block("attachments", Mark.EXTENDED),
+    "attachments": _block("attachments"),
     "default_backend": _TEXT,
     "budget": _block("budget"),
     "worktree": _words("auto", "none", code="C142"),

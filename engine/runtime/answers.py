@@ -11,7 +11,7 @@ from pathlib import Path
 
 from engine.checkpoint import PendingQuestion
 from engine.dsl.graph import Field, Graph, HumanNode, ValueType
-from engine.dsl.values import check_answers, coerce_answers, staged_path
+from engine.dsl.values import ATTACHMENTS, check_answers, coerce_answers, staged_path
 from engine.errors import BadInput, InvalidAnswers
 from engine.outcome import RECOVERY
 from engine.store.attachments import Attachments
@@ -49,15 +49,17 @@ def check(
 
     Raises InvalidAnswers naming each field that does not fit; a missing file is one of them.
     """
-    fields = form_.fields
+    fields, uploads = form_.fields, _uploads(texts)
     files = {
         field.name: Path(path)
         for field in fields or ()
         if field.type is ValueType.FILE and (path := staged_path(texts.get(field.name, "")))
     }
-    plain = {name: text for name, text in texts.items() if name not in files}
+    plain = {name: text for name, text in texts.items() if name not in files and name != ATTACHMENTS}
     coerced = coerce_answers(fields, plain, min_answers=form_.min_answers)
     promised: dict[str, object] = {name: {"path": str(path)} for name, path in files.items()}
+    if uploads:
+        promised[ATTACHMENTS] = []
     merged = {**typed, **coerced.value, **promised}
     checked = check_answers(fields, form_.min_answers, merged)
     seen = {problem.field for problem in coerced.problems}
@@ -68,7 +70,18 @@ def check(
     made = dict(checked.value)
     for name, staged in files.items():
         made[name] = _staged(attachments, run_id, name, staged)
+    if uploads:
+        made[ATTACHMENTS] = [_staged(attachments, run_id, ATTACHMENTS, path) for path in uploads]
     return made
+
+
+def _uploads(texts: Mapping[str, str]) -> tuple[Path, ...]:
+    """The loose files of ``_attachments=@PATH``, one per line. Raises InvalidAnswers for anything else."""
+    lines = texts.get(ATTACHMENTS, "").splitlines()
+    paths = tuple(Path(path) for line in lines if (path := staged_path(line)))
+    if len(paths) < len(lines) or (ATTACHMENTS in texts and not lines):
+        raise InvalidAnswers(f"{ATTACHMENTS} takes files alone", f"write --answer {ATTACHMENTS}=@PATH")
+    return paths
 
 
 def _staged(attachments: Attachments, run_id: str, field: str, path: Path) -> dict[str, object]:

@@ -6,13 +6,15 @@ Called by ``api.Engine``. The calling thread executes the run until it stops. Im
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from engine.checkpoint import Head
 from engine.dsl.graph import FailNode
 from engine.errors import RunConflict, RunDeleted
 from engine.events import EventType, NewEvent
-from engine.run import NewRun, RunRecord, check_run_id
+from engine.run import Attachment, NewRun, RunRecord, check_run_id
+from engine.runtime.attaching import files_of, readable
 from engine.runtime.attempt import Line
 from engine.runtime.ending import Ending
 from engine.runtime.gates import check_budget, check_stop
@@ -36,20 +38,22 @@ from engine.store.locks import RunLock
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A launch that nothing forbids: the program, the values given, the values that the run starts with."""
+    """A launch that nothing forbids: the program, the values given, the values that the run starts with, its files."""
 
     program: Program
     given: dict[str, object]
     vars: dict[str, object]
+    files: dict[str, Path] = field(default_factory=dict)
 
 
 def prepare_launch(host: Host, request: LaunchRequest) -> Prepared:
-    """Compile and check; nothing is written. Raises SourceMissing, SourceInvalid, InvalidVars, InvalidId."""
+    """Compile and check; nothing is written. Raises SourceMissing, SourceInvalid, InvalidVars, InvalidId, BadInput."""
     if request.run_id is not None:
         check_run_id(request.run_id)
     program = load_program(host, request.file)
     given = given_values(program.graph, request.vars, request.typed_vars, request.preset)
-    return Prepared(program, given, resolve(program.graph, given, request.preset, visible_environment(host)))
+    values = resolve(program.graph, given, request.preset, visible_environment(host))
+    return Prepared(program, given, values, files_of(program.graph, request.attachments))
 
 
 def launch(host: Host, request: LaunchRequest) -> RunRecord:
@@ -74,9 +78,13 @@ def _launch_locked(host: Host, request: LaunchRequest, prepared: Prepared, lock:
     cell = stop_cell(host, lock.run_id, request.within)
     state = RunState(prepared.vars, Meter(host.clock))
     line = open_line(host, graph, state, _opening(request, lock, cell))
+    attached = _attached(host, prepared, lock.run_id)
+    line.scopes.attachments = readable(attached)
     with host.executing.enter(lock.run_id, cell):
         refused = _refused(line)
-        _insert(host, _new_run(request, prepared, lock.run_id), _first_commit(host, line, prepared, refused))
+        first = _first_commit(host, line, prepared, refused)
+        first = replace(first, written=first.written.and_then(Written(attachments=attached)))
+        _insert(host, _new_run(request, prepared, lock.run_id), first)
         request.claimed()
         request.progress(graph.entry, 0.0, 0.0)
         with host.watcher.watching(lock.run_id, cell, 1):
@@ -101,6 +109,15 @@ def _opening(request: LaunchRequest, lock: RunLock, cell: StopCell) -> Opening:
         progress=request.progress,
         lent=request.lent,
     )
+
+
+def _attached(host: Host, prepared: Prepared, run_id: str) -> tuple[Attachment, ...]:
+    """The files in the run's folder; their rows go with the first commit. Not in the folder of a run that exists."""
+    if not prepared.files:
+        return ()
+    if host.store.runs.status_of([run_id]) or host.store.runs.deleted_among([run_id]):
+        raise RunConflict(f"run {run_id} already exists, or did", "choose another id, or resume that run")
+    return tuple(host.store.attachments.copy(run_id, path, name) for name, path in prepared.files.items())
 
 
 def _insert(host: Host, new: NewRun, first: Launch) -> None:

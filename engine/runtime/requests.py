@@ -38,6 +38,7 @@ class LaunchRequest:
     vars: Mapping[str, str] = field(default_factory=dict)
     typed_vars: Mapping[str, object] = field(default_factory=dict)
     preset: str = ""
+    attachments: Mapping[str, Path] = field(default_factory=dict)
     run_id: str | None = None
     name: str = ""
     ask: BudgetAsk = field(default_factory=BudgetAsk)

@@ -16,6 +16,7 @@ from engine.failures import FailureCode
 from engine.outcome import RECOVERY, Completed
 from engine.run import RunRecord
 from engine.runtime.admission import Admitted, Answered, admit, check_status
+from engine.runtime.attaching import readable
 from engine.runtime.attempt import Line
 from engine.runtime.budget import Refused, before_node
 from engine.runtime.ending import over_budget
@@ -81,6 +82,7 @@ def _resume_locked(
     recall(state, host.store.artifacts.versions(record.id))
     opening = _opening(host, request, admitted, cell)
     line = open_line(host, graph, state, replace(opening, lock_fd=lock.fileno(), again=again))
+    line.scopes.attachments = readable(host.store.attachments.all(record.id))
     start = _start(line, admitted, head)
     change = _accepted(start.change, request, admitted)
     with host.executing.enter(record.id, cell):

@@ -46,7 +46,10 @@ class LazyMap(Mapping[str, Any]):
 
 
 class Scopes:
-    """Scopes of one line of control. ``load_history`` reads a node's outputs from the store, oldest first."""
+    """Scopes of one line of control. ``load_history`` reads a node's outputs from the store, oldest first.
+
+    ``attachments`` are those of the run, by name.
+    """
 
     def __init__(
         self, run_id: str, graph: Graph, state: RunState, caps: Caps, load_history: Callable[[str], list[Any]]
@@ -60,17 +63,28 @@ class Scopes:
         self._each = LazyMap(each, self._each_view)
         self._run = LazyMap(_RUN_FIELDS, self._run_field)
         self._load_history = load_history
+        self.attachments: Mapping[str, Mapping[str, Any]] = {}
         self._history = lambda node: state.history(node, load_history)
 
     def over(self, state: RunState) -> Scopes:
         """The scopes of another line of the same attempt."""
-        return Scopes(self._run_id, self._graph, state, self._caps, self._load_history)
+        made = Scopes(self._run_id, self._graph, state, self._caps, self._load_history)
+        made.attachments = self.attachments
+        return made
 
     def at(self, input_: Mapping[str, Any] = NO_INPUT) -> Scope:
         """The scope of a place whose ``input`` is the node's input, on an edge the source's output."""
         state = self._state
         return Scope(
-            state.vars, input_, state.outputs, state.published, self._loop, self._run, self._each, self._history
+            state.vars,
+            input_,
+            state.outputs,
+            state.published,
+            self._loop,
+            self._run,
+            self._each,
+            self._history,
+            self.attachments,
         )
 
     def bound(self, loop: Loop, input_: Mapping[str, Any] = NO_INPUT) -> int:

@@ -125,7 +125,8 @@ def pause(line: Line, step: Step, question: Question) -> Ending:
     if question.kind == CHILD_WAITING:
         return paused_operator(name, {"reason": CHILD_WAITING, **question.questions})
     identity = question_id(line, step)
-    pending = PendingQuestion(identity, name, question.kind, question.questions, question.fields)
+    form = (question.fields, question.instructions, question.min_answers)
+    pending = PendingQuestion(identity, name, question.kind, question.questions, *form)
     stored = Interaction(
         id=identity,
         run_id=attempt.run_id,
@@ -145,6 +146,8 @@ def pause(line: Line, step: Step, question: Question) -> Ending:
     }
     if question.instructions:
         data["instructions"] = question.instructions
+    if question.min_answers:
+        data["min_answers"] = question.min_answers
     events = [NewEvent(EventType.HUMAN_INPUT_REQUESTED, name, data=data)]
     head: dict[str, object] = {}
     if question.kind == RECOVERY:

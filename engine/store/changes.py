@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from engine.checkpoint import ArtifactVersion, BranchRow, Head, Interaction, Mark, OutputRow, PendingQuestion
 from engine.events import NewEvent
-from engine.run import BudgetAsk, Owner, RunRecord, SourceFile
+from engine.run import Attachment, BudgetAsk, Owner, RunRecord, SourceFile
 from engine.states import RunStatus
 
 
@@ -26,6 +26,7 @@ class Written:
     spend: tuple[tuple[str, float], ...] = ()
     """Pairs of key (the run's id, or run and branch) and cumulative cost in USD, booked on the present UTC day."""
     marks: tuple[Mark, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
     def and_then(self, later: Written) -> Written:
         """Both, this one's rows first."""
@@ -36,6 +37,7 @@ class Written:
             self.events + later.events,
             self.spend + later.spend,
             self.marks + later.marks,
+            self.attachments + later.attachments,
         )
 
 

@@ -84,6 +84,8 @@ def _question_values(pending: PendingQuestion) -> dict[str, Any]:
         "kind": pending.kind,
         "questions": pending.questions,
         "fields": list(pending.fields),
+        "instructions": pending.instructions,
+        "min_answers": pending.min_answers,
     }
 
 
@@ -94,4 +96,6 @@ def _question(values: dict[str, Any]) -> PendingQuestion:
         str(values["kind"]),
         dict(values.get("questions") or {}),
         tuple(values.get("fields") or ()),
+        str(values.get("instructions") or ""),
+        _whole(values.get("min_answers") or 0),
     )

@@ -16,7 +16,7 @@ from sqlalchemy import bindparam, delete, update
 
 from engine.checkpoint import Head, Interaction, Mark
 from engine.events import NewEvent
-from engine.run import SourceFile
+from engine.run import Attachment, SourceFile
 from engine.store.changes import Stop, Written
 from engine.store.cursors import Cursor
 from engine.store.heads import head_values
@@ -65,6 +65,7 @@ _SPEND = table("spend_day")
 _PUT_SPEND = upserting(_SPEND, largest="cost_usd")
 _ADD_MARK = inserting(table("workspace_mark"))
 _ADD_MARK_FILE = inserting(table("workspace_file"))
+_PUT_ATTACHMENT = upserting(table("attachment"))
 _PUT_QUESTION = upserting(table("interaction"))
 _SOURCE = table("run_source")
 _ADD_SOURCE = inserting(_SOURCE)
@@ -188,6 +189,8 @@ def _write_others(cursor: Cursor, run_id: str, batch: Timed) -> None:
     for key, cost in batch.rows.spend:
         day = batch.at.date().isoformat()
         _PUT_SPEND.run(cursor, {"day": day, "key": key, "run_id": run_id, "cost_usd": cost})
+    for attachment in batch.rows.attachments:
+        put_attachment(cursor, run_id, attachment)
     if batch.rows.marks:
         write_marks(cursor, run_id, batch.rows.marks, batch.at)
 
@@ -211,6 +214,14 @@ def put_head(cursor: Cursor, run_id: str, head: Head, at: datetime) -> None:
 def drop_pending(cursor: Cursor, run_id: str) -> None:
     """Remove the pending question from the checkpoint; the rest stays (engine.md 1.4, 9)."""
     _DROP_PENDING.run(cursor, {"the_run": run_id})
+
+
+def put_attachment(cursor: Cursor, run_id: str, stored: Attachment) -> None:
+    """Record a copy that was made in the run's folder; its path is kept relative to the store's."""
+    folder = f"runs/{run_id}/attachments/"
+    values = {"run_id": run_id, "name": stored.name, "path": folder + stored.path.rpartition(folder)[2]}
+    told = {"filename": stored.filename, "mime": stored.mime, "size": stored.size}
+    _PUT_ATTACHMENT.run(cursor, {**values, **told, "sha256": stored.sha256, "origin": stored.origin})
 
 
 def put_question(cursor: Cursor, question: Interaction) -> None:

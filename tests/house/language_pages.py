@@ -18,7 +18,7 @@ from engine.dsl.parser import WORDS
 from engine.dsl.parser.blocks import NODE_WORDS
 from engine.dsl.shapes import SHAPES, Mark, Prop, Shape, Want
 
-LATER = frozenset({"attachments", "secrets", "mcp_server", *LATER_KINDS})
+LATER = frozenset({"secrets", "mcp_server", *LATER_KINDS})
 BLOCK_OF = {"attachments": "attachment", "secrets": "secret"}
 """Declarations whose lines have blocks of a kind of their own."""
 SAMPLES = {
