@@ -154,6 +154,11 @@ class EngineRuns:
         names = ", ".join(f"{field.get('name')} ({field.get('type')})" for field in head.pending.fields)
         return f"{head.pending.node_id}: {names}" if names else head.pending.node_id
 
+    def at_node(self, run_id: str) -> str:
+        """The node at which the run is: the one that it executes, or the last one that it completed."""
+        head = self._store.checkpoints.head(run_id)
+        return head.node_id if head is not None else ""
+
     def answered(self, run_id: str) -> bool:
         """Whether answers to the pending question are recorded and not consumed."""
         return self._recorded(run_id) is not None

@@ -112,7 +112,9 @@ def _not_before(c: Candidate, _a: Action, now: datetime) -> Facts | None:
     if start.instant is None:
         return {"at": "a time that cannot be read", "local": start.text, "zone": start.problem}
     at = start.instant.isoformat(timespec="seconds").replace("+00:00", "Z")
-    return {"at": at, "local": start.text, "zone": "UTC"} if now < start.instant else None
+    local, _, zone = start.text.rpartition(" ")
+    told = {"local": local, "zone": zone} if local else {"local": start.text, "zone": "as given"}
+    return {"at": at, **told} if now < start.instant else None
 
 
 def _blocked(c: Candidate, _a: Action, _n: datetime) -> Facts | None:

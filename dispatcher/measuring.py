@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from dispatcher.breakers import CARD, OPEN, TRIAL
 from dispatcher.policy import Action
-from dispatcher.world import Gauges, World
+from dispatcher.world import Gauges, World, cause_of
 from engine import states
 
 LOOK_EVERY = 60.0
@@ -37,7 +37,7 @@ def measure(world: World) -> Gauges:
         "pointsman_stops_overdue": {(): float(sum(station.slots.overdue(work.key) for work in slots))},
         "pointsman_runs": _tallied((status,) for status in under_way),
         "pointsman_claims": _tallied((key[0], claim.state.value) for key, claim in snapshot.claims.items()),
-        "pointsman_parks": _tallied((key[0], park.reason) for key, park in snapshot.parks.items()),
+        "pointsman_parks": _tallied((key[0], cause_of(park)) for key, park in snapshot.parks.items()),
         "pointsman_retries_waiting": _tallied((key[0],) for key in snapshot.retries),
         "pointsman_pending_moves": _tallied((key[0],) for key in snapshot.pending),
         "pointsman_cards_held": _tallied(

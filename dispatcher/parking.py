@@ -16,23 +16,13 @@ from dispatcher.commenting import say
 from dispatcher.ledger import cards, outcomes
 from dispatcher.ledger.records import ClaimState, Follows, GiveUp, Key, Link, Park
 from dispatcher.policy import Action, Decision, Found, RunFacts, decide
-from dispatcher.reasons import Reason, render
+from dispatcher.reasons import PARK_CAUSES, Reason, render
 from dispatcher.world import World
 from engine import states
 from engine.run import RunRecord
 
 _log = log.get(__name__)
-PARKS = frozenset(
-    {
-        Reason.WAITING_FOR_ANSWERS,
-        Reason.WAITING_FOR_PERSON,
-        Reason.PARKED_DETERMINISTIC,
-        Reason.PARKED_AMBIGUOUS,
-        Reason.PARKED_DELIBERATE,
-        Reason.PARKED_NEEDS_CAP,
-        Reason.SOURCE_CHANGED,
-    }
-)
+PARKS = frozenset(PARK_CAUSES)
 """The reasons that park."""
 
 

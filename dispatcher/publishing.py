@@ -15,6 +15,7 @@ from dispatcher.measuring import measure
 from dispatcher.policy import Decision
 from dispatcher.reasons import CAPACITY_FROM, REASONS, Reason
 from dispatcher.state import document
+from dispatcher.troubles import next_trouble
 from dispatcher.world import World
 from engine.errors import StoreError
 
@@ -26,8 +27,17 @@ def publish(world: World) -> None:
     """T11."""
     if not world.dry and not world.daemon.store_error:
         _idle(world)
+    memory = world.station.memory
+    memory.last_error = next_trouble(memory.last_error, _troubles(world), world.now)
     world.state = document(world)
     world.gauges = measure(world)
+
+
+def _troubles(world: World) -> dict[str, str]:
+    """What went wrong in this tick, by place; the first one is shown."""
+    found = {"store": world.daemon.store_error} if world.daemon.store_error else {}
+    found |= {read.name: read.error for read in world.reads.values() if read.error}
+    return found | {f"card {key[0]} {key[1]}": text for key, text in world.errors.items()}
 
 
 def _idle(world: World) -> None:

@@ -229,6 +229,29 @@ REASONS: Mapping[Reason, ReasonRow] = MappingProxyType(
 )
 """code -> row; a test proves it total over ``Reason`` and ordered."""
 
+PARK_CAUSES: Mapping[Reason, str] = MappingProxyType(
+    {
+        _R.WAITING_FOR_ANSWERS: "answers",
+        _R.WAITING_FOR_PERSON: "operator_pause",
+        _R.PARKED_DETERMINISTIC: "deterministic",
+        _R.PARKED_AMBIGUOUS: "ambiguous",
+        _R.PARKED_DELIBERATE: "deliberate",
+        _R.PARKED_NEEDS_CAP: "needs_cap",
+        _R.SOURCE_CHANGED: "source_changed",
+    }
+)
+"""The reasons that park, and the cause that the state and the metrics tell (dispatcher.md 11)."""
+DAILY_CAP = "daily_cap"
+"""The cause of a pause that the daily cap made."""
+
+
+def park_cause(reason: str, facts: Facts) -> str:
+    """The cause of a park, from its reason's code and the facts of its text."""
+    if reason == Reason.WAITING_FOR_PERSON and facts.get("why") == Reason.COST_CAP_DAILY:
+        return DAILY_CAP
+    return PARK_CAUSES[Reason(reason)]
+
+
 CAPACITY_FROM = 50
 """Orders from here on are capacity: never a fault, no warning, no breaker."""
 

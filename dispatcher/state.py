@@ -7,14 +7,17 @@ by name. Lists are in the order of section 17 and never cut.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from dispatcher.candidate import Desired
 from dispatcher.ledger.records import Key, Link
+from dispatcher.reading import unchanged
 from dispatcher.reasons import Reason, render
 from dispatcher.station import REMOVED
-from dispatcher.world import BoardRead, World
+from dispatcher.troubles import last_error_document
+from dispatcher.world import BoardRead, World, cause_of
 from engine.run import EffectState
 
 Document = dict[str, object]
@@ -39,6 +42,7 @@ def document(world: World) -> Document:
         "drained": daemon.desired is Desired.DRAINING and not executing and not retrying,
         "degraded": _degraded(world),
         "tick": {"number": memory.tick, "started_at": instant(world.now), "phase": None},
+        "last_error": last_error_document(memory.last_error),
         "slots": {
             "used": len(executing),
             "max": daemon.slots,
@@ -66,7 +70,8 @@ def document(world: World) -> Document:
 
 def _effects(world: World) -> Document:
     """The remote calls whose answer was lost and that nobody has settled."""
-    found = world.station.store.effects.list(states=(EffectState.AMBIGUOUS,))
+    effects = world.station.store.effects
+    found = unchanged(world, "effects", None, lambda: effects.list(states=(EffectState.AMBIGUOUS,)))
     unsettled = [
         {"id": each.id, "run_id": each.run_id, "node_id": each.node_id, "operation": each.operation}
         for each in found
@@ -106,6 +111,7 @@ def _running(world: World, key: Key, run_id: str, attempt: int) -> Document:
             "since": instant(record.claimed_at),
             "last_sign_at": instant(record.last_event_at),
             "cost_usd": record.cost_usd_total,
+            "node": world.station.engine.at_node(run_id),
         }
     return _card(world, key) | told
 
@@ -114,7 +120,13 @@ def _parked(world: World, key: Key) -> Document:
     park = world.snapshot.parks[key]
     held = world.held.get(key)
     text, unblock = (held.text, held.unblock) if held else _texts(park.reason, park.run_id, park.facts)
-    told = {"run_id": park.run_id, "cause": park.reason, "since": instant(park.since), "text": text, "unblock": unblock}
+    told = {
+        "run_id": park.run_id,
+        "cause": cause_of(park),
+        "since": instant(park.since),
+        "text": text,
+        "unblock": unblock,
+    }
     return _card(world, key) | told
 
 
@@ -144,12 +156,30 @@ def _held(world: World, key: Key) -> Document:
 
 
 def _caps(world: World) -> list[Document]:
-    caps = world.station.settings.concurrency
+    """Every cap with how much of it is used, and since when it is full."""
+    full = world.station.memory.full_since
     found: list[Document] = []
-    for column, limit in caps.wip.items():
-        used = max((read.counts.get(column, 0) for read in world.reads.values()), default=0)
-        found.append({"name": f"wip:{column}", "used": used, "limit": limit})
+    for name, used, limit in _used_caps(world):
+        if used < limit:
+            full.pop(name, None)
+        since = full.setdefault(name, world.now) if used >= limit else None
+        found.append({"name": name, "used": used, "limit": limit, "full_since": instant(since)})
     return found
+
+
+def _used_caps(world: World) -> Iterator[tuple[str, int, int]]:
+    caps, work = world.station.settings.concurrency, world.station.slots.executing()
+    counted = {
+        "by_board": Counter(each.key[0] for each in work),
+        "by_column": Counter(each.column for each in work),
+        "by_bot": Counter(each.bot for each in work),
+        "by_assignee": Counter(who for each in work for who in each.assignees),
+    }
+    for kind, used in counted.items():
+        yield from ((f"{kind}:{name}", used[name], limit) for name, limit in getattr(caps, kind).items())
+    for column, limit in caps.wip.items():
+        held = max((read.counts.get(column, 0) for read in world.reads.values()), default=0)
+        yield f"wip:{column}", held, limit
 
 
 def _board(world: World, read: BoardRead) -> Document:

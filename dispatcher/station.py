@@ -24,6 +24,7 @@ from dispatcher.ledger.records import IdleReason, Key, Link
 from dispatcher.metrics import Tally
 from dispatcher.pulse import Pulse
 from dispatcher.slots import Slots
+from dispatcher.troubles import Trouble
 from dispatcher.workspaces import Place, Workspaces, key_of
 from engine.ports import Clock, IdMaker
 from engine.run import Owner
@@ -89,6 +90,10 @@ class EngineDoor(Protocol):
 
     def silent_for(self, run_id: str) -> float:
         """Seconds since the last sign of life, 0 while the run may be silent (dispatcher.md 13)."""
+        ...
+
+    def at_node(self, run_id: str) -> str:
+        """The node at which the run is, empty before the first one."""
         ...
 
     def lock_held(self, run_id: str) -> bool:
@@ -162,6 +167,8 @@ class Memory:
     costs: dict[str, float] = field(default_factory=dict)
     spent_today: float = 0.0
     looked_around: float | None = None
+    full_since: dict[str, datetime] = field(default_factory=dict)
+    last_error: Trouble | None = None
 
     def first_time(self, what: str) -> bool:
         """True once per ``what``: for states that are told when they begin."""

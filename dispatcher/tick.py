@@ -68,7 +68,7 @@ def careful(world: World, key: Key, work: Callable[[], None]) -> None:
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - one card's fault never stops the next card
-        world.errors.append(f"{key[0]} {key[1]}: {error}")
+        world.errors[key] = str(error) or repr(error)
         _log.error("dispatcher.tick_failed", board=key[0], card_id=key[1], error=repr(error), exc_info=True)
 
 
@@ -140,5 +140,5 @@ def _report(world: World, begun: float, phases: Mapping[str, float], error: str)
         phases=phases,
         gauges=world.gauges,
         state=world.state,
-        error=error or "; ".join(world.errors),
+        error=error or "; ".join(f"{board} {card_id}: {text}" for (board, card_id), text in world.errors.items()),
     )

@@ -12,15 +12,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar, cast
 
 from connectors.card import BoardEventType, Card, Column, Mover, MoverKind
 from dispatcher.candidate import DaemonFacts
 from dispatcher.ledger.records import Key, Link, Park, Snapshot
 from dispatcher.policy import Decision, Found, Life
+from dispatcher.reasons import park_cause
 from dispatcher.station import Station
 from engine.errors import StoreError
 from engine.run import RunRecord
 
+T = TypeVar("T")
 Gauges = Mapping[str, Mapping[tuple[str, ...], float]]
 """By name of a metric: its values by label values, in the order of the table."""
 
@@ -92,7 +95,7 @@ class World:
     wrote: bool = False
     state: Mapping[str, object] = field(default_factory=dict)
     gauges: Gauges = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
+    errors: dict[Key, str] = field(default_factory=dict)
     bots: dict[str, Path | None] = field(default_factory=dict)
     answered: frozenset[str] | None = None
     cycles: Mapping[Key, tuple[Key, ...]] | None = None
@@ -181,6 +184,11 @@ class World:
         if record is not None:
             mover = Mover(MoverKind.DISPATCHER, self.station.settings.name)
             record(key[1], event, mover, dict(data))
+
+
+def cause_of(park: Park) -> str:
+    """Why the card is parked, in one word."""
+    return park_cause(park.reason, park_texts(park))
 
 
 def park_texts(park: Park) -> Mapping[str, object]:

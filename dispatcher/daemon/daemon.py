@@ -55,6 +55,7 @@ class Daemon:
         self.notifier = Notifier(environment, self.clock)
         self.metrics = Metrics(__version__)
         self.wake: Callable[[], None] = self.inbox.wake
+        self.next_at: Callable[[], datetime | None] = lambda: None
         self.since = self.clock.now()
         self.progress = self.clock.monotonic()
         self.report: TickReport | None = None
@@ -186,7 +187,11 @@ class Daemon:
         known = base.get("tick")
         tick = dict(known) if isinstance(known, dict) else {}
         if report is not None:
-            tick |= {"seconds": round(report.seconds, 4), "complete": report.complete}
+            tick |= {
+                "seconds": round(report.seconds, 4),
+                "complete": report.complete,
+                "next_at": instant(self.next_at()),
+            }
         config = {
             "generation": generations.number,
             "loaded_at": instant(generations.loaded_at),

@@ -146,7 +146,7 @@ def forever(daemon: Daemon) -> int:
         clockwork.set_interval(daemon.generations.settings.tick.interval)
 
     clockwork = Clockwork(daemon.clock, daemon.generations.settings.tick.interval, tick)
-    daemon.wake = clockwork.wake
+    daemon.wake, daemon.next_at = clockwork.wake, clockwork.next_at
     daemon.beat()
     clockwork.start()
     _attend(daemon)

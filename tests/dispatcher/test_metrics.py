@@ -100,7 +100,7 @@ def test_the_metrics_tell_what_the_ticks_did(tmp_path: Path, clock: FakeClock) -
         'pointsman_run_outcomes_total{board="native",failure_code="EXECUTION_FAILED",status="failed_resumable"} 3.0',
         'pointsman_retries_total{failure_code="EXECUTION_FAILED",result="scheduled"} 2.0',
         'pointsman_gave_up_total{board="native",failure_code="EXECUTION_FAILED"} 1.0',
-        'pointsman_parks{board="native",cause="waiting_for_answers"} 1.0',
+        'pointsman_parks{board="native",cause="answers"} 1.0',
         'pointsman_claims{board="native",state="parked"} 1.0',
         'pointsman_cards_held{board="native",code="not_before"} 1.0',
         'pointsman_runs{status="paused_waiting_human"} 1.0',
