@@ -5,10 +5,14 @@ One per attempt, used by ``subbot`` and settled by ``writing`` behind the commit
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping
 
+from engine.errors import StoreBusy, StoreFull
 from engine.store.store import Store
+
+_log = logging.getLogger(__name__)
 
 
 class Children:
@@ -36,10 +40,17 @@ class Children:
         self._taken.add(key)
 
     def settle(self) -> None:
-        """That commit is stored: the pointers are not needed any more."""
+        """That commit is stored: the pointers are not needed any more.
+
+        A store that refuses to clear them is no reason to stop: they do no harm, and the next commit tries again.
+        """
         if not self._taken:
             return
         with self._lock:
-            self._pointers = {key: child for key, child in self._pointers.items() if key not in self._taken}
-            self._taken = set()
-            self._store.runs.set_children(self._run_id, self._pointers)
+            left = {key: child for key, child in self._pointers.items() if key not in self._taken}
+            try:
+                self._store.runs.set_children(self._run_id, left)
+            except (StoreFull, StoreBusy) as refused:
+                _log.warning("run.pointers_kept", extra={"run_id": self._run_id, "error": refused.message})
+                return
+            self._pointers, self._taken = left, set()

@@ -12,7 +12,7 @@ from pathlib import Path
 from engine.checkpoint import visible
 from engine.dsl.graph import SubbotNode
 from engine.dsl.rendering import value
-from engine.errors import AmbiguousUnread, RunDeleted, RunUnknown
+from engine.errors import AmbiguousUnread, RunDeleted, RunUnknown, SourceChanged
 from engine.failures import FailureClass, FailureCode, row_of
 from engine.outcome import CHILD_WAITING, Completed, Failed, Outcome, Paused, Question
 from engine.run import RunRecord
@@ -36,6 +36,8 @@ def run_child(line: Line, step: Step) -> Outcome:
     record = _known(host, children.of(key))
     if record is not None and record.failure_code == FailureCode.AMBIGUOUS_EFFECT and is_ended(record.status):
         return _outcome(line, step, _again(line, step, record), key)
+    if record is not None and _cut_short(record) and (picked_up := _picked_up(line, step, record)):
+        return _outcome(line, step, picked_up, key)
     if record is None or (is_ended(record.status) and record.status != RunStatus.FINISHED):
         record = _start(line, step, key)
     elif is_running(record.status) and not held(host.store.root, record.id):
@@ -87,6 +89,21 @@ def _take_over(line: Line, step: Step, record: RunRecord) -> RunRecord:
     host = line.attempt.host
     host.doors.promote(host, record.id, 0.0)
     return host.doors.resume(host, _resuming(line, step, record, attended=False))
+
+
+def _cut_short(record: RunRecord) -> bool:
+    """Whether the place where the child ran was lost, and nothing was found about its work (docs/adr/0007)."""
+    return (
+        record.status == RunStatus.FAILED_RESUMABLE and row_of(record.failure_code).kind is FailureClass.INFRASTRUCTURE
+    )
+
+
+def _picked_up(line: Line, step: Step, record: RunRecord) -> RunRecord | None:
+    """Such a child goes on as itself; None where its program is another by now, so that a fresh one is right."""
+    try:
+        return _take_over(line, step, record)
+    except SourceChanged:
+        return None
 
 
 def _again(line: Line, step: Step, record: RunRecord) -> RunRecord:
