@@ -94,6 +94,22 @@ IdleReasonRow = _table("idle_reason", "board card_id", texts="board card_id code
 DesiredRow = _table("desired_state", "id", texts="state by", numbers="id", instants="since")
 HookMark = _table("hook_mark", "run_id attempt hook", texts="run_id hook result", numbers="attempt", instants="at")
 Sighting = _table("orphan_sighting", "run_id", texts="run_id", truths="stopped", instants="seen_at")
+ForgeLimit = _table("forge_limit", "credential", texts="credential state")
+ForgeColumn = _table("forge_column", "board name", texts="board name configured label_id label_name")
+ForgeCard = _table(
+    "forge_card",
+    "board card_id",
+    texts="board card_id column by mover run_id origin target note",
+    numbers="sequence",
+    instants="since",
+)
+ForgeClaim = _table(
+    "forge_claim",
+    "board card_id",
+    texts="board card_id comment_id instance state",
+    numbers="epoch",
+    instants="until",
+)
 
 TABLES = tuple(_METADATA.tables.values())
 """All of them."""

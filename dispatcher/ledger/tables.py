@@ -226,5 +226,54 @@ class Sighting(LedgerTable, table=True):
     stopped: bool = False
 
 
+class ForgeLimitRow(LedgerTable, table=True):
+    """What a forge allows one credential, as text (connectors.md 13)."""
+
+    __tablename__ = "forge_limit"
+    credential: str = Field(primary_key=True)
+    state: str
+
+
+class ForgeColumnRow(LedgerTable, table=True):
+    """The forge's own id of a column's label, and under which configured name it was found (connectors.md 4)."""
+
+    __tablename__ = "forge_column"
+    board: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    configured: str
+    label_id: str
+    label_name: str
+
+
+class ForgeCardRow(LedgerTable, table=True):
+    """Where a card of a forge was seen last and who put it there; a move of ours under way; our status comment."""
+
+    __tablename__ = "forge_card"
+    board: str = Field(primary_key=True)
+    card_id: str = Field(primary_key=True)
+    column: str = ""
+    by: str = ""
+    mover: str = ""
+    run_id: str = ""
+    sequence: int = 0
+    since: datetime = _instant()
+    origin: str = ""
+    target: str = ""
+    note: str = ""
+
+
+class ForgeClaimRow(LedgerTable, table=True):
+    """A claim of ours on a shared board: the intent before its comment, then the comment (connectors.md 19)."""
+
+    __tablename__ = "forge_claim"
+    board: str = Field(primary_key=True)
+    card_id: str = Field(primary_key=True)
+    comment_id: str = ""
+    instance: str = ""
+    epoch: int = 0
+    state: str = ""
+    until: datetime = _instant()
+
+
 METADATA = LedgerTable.metadata
 """The tables of this room, for the migration's test."""

@@ -164,6 +164,21 @@ class Effects:
         found = self._many(query.order_by(_EFFECT.c.created_at.desc(), _EFFECT.c.id.desc()).limit(1))
         return found[0] if found else None
 
+    def apart(self, states: tuple[str, ...]) -> tuple[EffectRecord, ...]:
+        """The board writes in these states, oldest first."""
+        query = select(_EFFECT).where(_EFFECT.c.run_id == "", _EFFECT.c.state.in_(states))
+        return self._many(query.order_by(_EFFECT.c.created_at, _EFFECT.c.id))
+
+    def done_on(self, connections: Iterable[str], operations: Iterable[str], most: int) -> tuple[EffectRecord, ...]:
+        """The newest calls of these operations that runs made over these connections, newest first."""
+        query = select(_EFFECT).where(
+            _EFFECT.c.connection.in_(tuple(connections)),
+            _EFFECT.c.operation.in_(tuple(operations)),
+            _EFFECT.c.state == EffectState.DONE.value,
+            _EFFECT.c.run_id != "",
+        )
+        return self._many(query.order_by(_EFFECT.c.created_at.desc(), _EFFECT.c.id.desc()).limit(most))
+
     def send(self, effect_id: str, epoch: int, branch_id: str = "") -> None:
         """``intended`` becomes ``sent``, with its event, unless the run was told to stop in the same instant.
 

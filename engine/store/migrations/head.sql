@@ -1,10 +1,10 @@
--- 13e2d302de920ba68ea48f4bd26cc99d79b27ec013157560b65a10169e9603e9
+-- cdff363633697815cc4cbda10766f113956254938d54b3066f1b93827359114d
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0003');
+INSERT INTO "alembic_version" VALUES('0004');
 CREATE TABLE artifact (
 	run_id VARCHAR NOT NULL, 
 	name VARCHAR NOT NULL, 
@@ -240,6 +240,43 @@ CREATE TABLE event (
  WITHOUT ROWID
 
 ;
+CREATE TABLE forge_card (
+	board VARCHAR NOT NULL, 
+	card_id VARCHAR NOT NULL, 
+	"column" VARCHAR NOT NULL, 
+	"by" VARCHAR NOT NULL, 
+	mover VARCHAR NOT NULL, 
+	run_id VARCHAR NOT NULL, 
+	sequence INTEGER NOT NULL, 
+	since TEXT NOT NULL, 
+	origin VARCHAR NOT NULL, 
+	target VARCHAR NOT NULL, 
+	note VARCHAR NOT NULL, 
+	PRIMARY KEY (board, card_id)
+);
+CREATE TABLE forge_claim (
+	board VARCHAR NOT NULL, 
+	card_id VARCHAR NOT NULL, 
+	comment_id VARCHAR NOT NULL, 
+	instance VARCHAR NOT NULL, 
+	epoch INTEGER NOT NULL, 
+	state VARCHAR NOT NULL, 
+	until TEXT NOT NULL, 
+	PRIMARY KEY (board, card_id)
+);
+CREATE TABLE forge_column (
+	board VARCHAR NOT NULL, 
+	name VARCHAR NOT NULL, 
+	configured VARCHAR NOT NULL, 
+	label_id VARCHAR NOT NULL, 
+	label_name VARCHAR NOT NULL, 
+	PRIMARY KEY (board, name)
+);
+CREATE TABLE forge_limit (
+	credential VARCHAR NOT NULL, 
+	state VARCHAR NOT NULL, 
+	PRIMARY KEY (credential)
+);
 CREATE TABLE give_up (
 	board VARCHAR NOT NULL, 
 	card_id VARCHAR NOT NULL, 
