@@ -14,6 +14,7 @@ from dispatcher import log
 from dispatcher.ledger import Transaction, cards, outcomes
 from dispatcher.ledger.records import Claim, ClaimState, Intent, Key
 from dispatcher.policy import Action, Decision, Life
+from dispatcher.reading import unchanged
 from dispatcher.world import Alive, World
 from engine import states
 from engine.errors import StoreError
@@ -101,7 +102,7 @@ def _write(world: World, change: Callable[[Transaction], object]) -> None:
 
 def reconcile(world: World) -> None:
     """T3: say who lives behind each running record, and promote the orphans past their grace."""
-    listing = world.station.store.runs.running()
+    listing = unchanged(world, "running", None, world.station.store.runs.running)
     here = world.station.engine.executing()
     for record in listing.records:
         world.know(record)

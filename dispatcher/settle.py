@@ -19,6 +19,7 @@ from dispatcher.hooking import after_run
 from dispatcher.ledger import cards, outcomes
 from dispatcher.ledger.records import ClaimState, Follows, Link, Settlement
 from dispatcher.policy import Action, Decision, decide
+from dispatcher.reading import unchanged
 from dispatcher.world import World
 from engine.errors import StoreError
 from engine.run import RunRecord
@@ -42,7 +43,8 @@ class Ended:
 def settle_all(world: World) -> None:
     """T4: every unsettled outcome, oldest first."""
     memory = world.station.memory
-    listing = world.station.store.runs.outcomes_after(memory.outcomes_seen)
+    seen, store = memory.outcomes_seen, world.station.store
+    listing = unchanged(world, "outcomes", seen, lambda: store.runs.outcomes_after(seen))
     ids = [record.id for record in listing.records]
     links = world.station.ledger.links_of_runs(ids) if ids else {}
     closed = world.station.ledger.closed_outcomes(links)

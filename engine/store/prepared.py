@@ -9,7 +9,18 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, ClauseElement, Column, ColumnElement, Table, bindparam, func, insert, select
+from sqlalchemy import (
+    BindParameter,
+    ClauseElement,
+    Column,
+    ColumnElement,
+    Table,
+    TextClause,
+    bindparam,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.dialects.sqlite import insert as upsert_into
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine.interfaces import Dialect
@@ -139,7 +150,7 @@ class PreparedRead:
     def __init__(
         self,
         columns: Iterable[Column[Any]],
-        *conditions: ColumnElement[bool],
+        *conditions: ColumnElement[bool] | TextClause,
         order: Iterable[ColumnElement[Any]] = (),
         locking: bool = True,
     ) -> None:
@@ -147,6 +158,11 @@ class PreparedRead:
         query = select(*kept).where(*conditions).order_by(*order)
         self._statement = Prepared(query, query.with_for_update if locking else None)
         self._columns = tuple((column.name, _decoder(column)) for column in kept)
+
+    @property
+    def sql(self) -> str:
+        """The statement as SQLite takes it."""
+        return self._statement.sql
 
     def one(self, cursor: Cursor, values: Mapping[str, Any]) -> dict[str, Any] | None:
         """The first row by column name, None when there is none."""

@@ -6,7 +6,7 @@ cannot be reached, which raises StoreUnreachable (engine.md 1.6, 2.3).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import RowMapping, Select, bindparam, select, text
@@ -18,7 +18,7 @@ from engine.store.changes import Listing, RunFilter, Stop, UnreadableRun
 from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.names import OPEN, table
-from engine.store.prepared import PreparedRead
+from engine.store.prepared import Among, PreparedRead
 from engine.store.records import read_run
 
 _RUN = table("run")
@@ -28,7 +28,19 @@ _CHUNK = 500
 READ_RUN = PreparedRead(_RUN.c, _RUN.c.id == bindparam("the_run"))
 READ_TOMBSTONE = PreparedRead([_TOMBSTONE.c.run_id], _TOMBSTONE.c.run_id == bindparam("the_run"))
 _STOP = select(_RUN.c.status, _RUN.c.stop_request, _RUN.c.stop_reason, _RUN.c.epoch)
-_RUNNING = select(_RUN).where(text(OPEN), _RUN.c.status == RunStatus.RUNNING).order_by(_RUN.c.claimed_at)
+_ONE = PreparedRead(_RUN.c, _RUN.c.id == bindparam("the_run"), locking=False)
+_AMONG = Among(_RUN.c, _RUN.c.id)
+_STATUSES = Among([_RUN.c.id, _RUN.c.status], _RUN.c.id)
+_RUNNING = PreparedRead(
+    _RUN.c, text(OPEN), text(f"status = '{RunStatus.RUNNING}'"), order=[_RUN.c.claimed_at], locking=False
+)
+_AFTER = PreparedRead(
+    _RUN.c,
+    _RUN.c.outcome_sequence > bindparam("seen"),
+    text("outcome_sequence > 0"),
+    order=[_RUN.c.outcome_sequence],
+    locking=False,
+)
 
 
 def absent(run_id: str, *, deleted: bool) -> EngineError:
@@ -51,8 +63,9 @@ class RunReads:
 
     def get(self, run_id: str) -> RunRecord:
         """One run. Raises InvalidId, RunUnknown, RunDeleted, RecordUnreadable, StoreUnreachable."""
-        found = self._one(select(_RUN).where(_RUN.c.id == check_run_id(run_id)), run_id)
-        return read_run(found)
+        with self._database.read_raw() as cursor:
+            found = _ONE.one(cursor, {"the_run": check_run_id(run_id)})
+        return read_run(found if found is not None else self._one(select(_RUN).where(_RUN.c.id == run_id), run_id))
 
     def stop_request(self, run_id: str) -> Stop:
         """Status and stop request: the cheap look of an owner at its row. Raises as ``get``."""
@@ -61,20 +74,13 @@ class RunReads:
 
     def status_of(self, run_ids: Iterable[str]) -> dict[str, str]:
         """The statuses of those runs that exist."""
-        statuses: dict[str, str] = {}
-        with self._database.read() as connection:
-            for part in _chunks(run_ids):
-                rows = connection.execute(select(_RUN.c.id, _RUN.c.status).where(_RUN.c.id.in_(part)))
-                statuses.update((run_id, status) for run_id, status in rows)
-        return statuses
+        with self._database.read_raw() as cursor:
+            return {row["id"]: row["status"] for row in _STATUSES.many(cursor, run_ids)}
 
     def get_many(self, run_ids: Iterable[str]) -> Listing:
         """Those of the runs that exist, in no order; unreadable ones are named."""
-        found: list[RowMapping] = []
-        with self._database.read() as connection:
-            for part in _chunks(run_ids):
-                found.extend(connection.execute(select(_RUN).where(_RUN.c.id.in_(part))).mappings())
-        return _listing(found)
+        with self._database.read_raw() as cursor:
+            return _listing(_AMONG.many(cursor, run_ids))
 
     def deleted_among(self, run_ids: Iterable[str]) -> frozenset[str]:
         """Those of the ids whose run was deleted."""
@@ -98,17 +104,17 @@ class RunReads:
 
     def running(self) -> Listing:
         """The runs in status running, the longest claimed first; its cost does not depend on how many have ended."""
-        return self._many(_RUNNING)
+        with self._database.read_raw() as cursor:
+            return _listing(_RUNNING.many(cursor, {}))
 
-    def outcomes_after(self, sequence: int, limit: int = 0) -> Listing:
+    def outcomes_after(self, sequence: int) -> Listing:
         """Runs whose newest outcome or pause took a store sequence above ``sequence``, in that order."""
-        query = select(_RUN).where(_RUN.c.outcome_sequence > sequence, text("outcome_sequence > 0"))
-        query = query.order_by(_RUN.c.outcome_sequence)
-        return self._many(query.limit(limit) if limit else query)
+        with self._database.read_raw() as cursor:
+            return _listing(_AFTER.many(cursor, {"seen": sequence}))
 
     def _many(self, query: Select[Any]) -> Listing:
         with self._database.read() as connection:
-            return _listing(connection.execute(query).mappings())
+            return _listing([dict(row) for row in connection.execute(query).mappings()])
 
     def _one(self, query: Select[Any], run_id: str) -> RowMapping:
         with self._database.read() as connection:
@@ -119,7 +125,7 @@ class RunReads:
         return found
 
 
-def _listing(rows: Iterable[RowMapping]) -> Listing:
+def _listing(rows: Iterable[Mapping[str, Any]]) -> Listing:
     records: list[RunRecord] = []
     unreadable: list[UnreadableRun] = []
     for row in rows:

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 from datetime import date
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
 from engine.store.database import Database
 from engine.store.names import table
+from engine.store.prepared import Prepared
 
 _SPEND = table("spend_day")
 _EARLIER = _SPEND.alias("earlier")
+_BEFORE = (
+    select(func.coalesce(func.max(_EARLIER.c.cost_usd), 0.0))
+    .where(_EARLIER.c.key == _SPEND.c.key, _EARLIER.c.day < _SPEND.c.day)
+    .scalar_subquery()
+)
+_ON = Prepared(
+    select(func.coalesce(func.sum(_SPEND.c.cost_usd - _BEFORE), 0.0)).where(_SPEND.c.day == bindparam("the_day"))
+)
 
 
 class Spend:
@@ -25,11 +34,5 @@ class Spend:
 
     def on(self, day: date) -> float:
         """USD spent by all runs on that UTC day: by how much each entry exceeds that of its latest earlier day."""
-        before = (
-            select(func.coalesce(func.max(_EARLIER.c.cost_usd), 0.0))
-            .where(_EARLIER.c.key == _SPEND.c.key, _EARLIER.c.day < _SPEND.c.day)
-            .scalar_subquery()
-        )
-        query = select(func.coalesce(func.sum(_SPEND.c.cost_usd - before), 0.0)).where(_SPEND.c.day == day.isoformat())
-        with self._database.read() as connection:
-            return float(connection.execute(query).scalar_one())
+        with self._database.read_raw() as cursor:
+            return float(_ON.run(cursor, {"the_day": day.isoformat()}).fetchone()[0])

@@ -352,10 +352,9 @@ def test_runs_are_listed_newest_first_and_by_filter(store: Store, clock: FakeClo
 def test_what_runs_is_found_by_the_index_of_open_runs(store: Store) -> None:
     from engine.store.run_reads import _RUNNING
 
-    compiled = _RUNNING.compile(dialect=store.database._read_engine.dialect, compile_kwargs={"literal_binds": True})
-    with store.database.read() as connection:
-        plan = connection.execute(text(f"EXPLAIN QUERY PLAN {compiled}")).all()
-    assert "ix_run_open" in plan[0][-1], plan
+    with store.database.read_raw() as cursor:
+        plan = cursor.execute(f"EXPLAIN QUERY PLAN {_RUNNING.sql}").fetchone()
+    assert "ix_run_open" in plan[-1], plan
 
 
 @pytest.mark.sqlite

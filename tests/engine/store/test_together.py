@@ -32,19 +32,29 @@ def test_writes_within_one_block_are_one_commit_that_its_own_reads_see_before_an
         assert other.version() != before
 
 
+def write_and_raise(database: Database) -> None:
+    with database.write_alone() as cursor:
+        cursor.execute("UPDATE store_counter SET value = 99")
+        raise ZeroDivisionError
+
+
+def write_together_and_raise(database: Database) -> None:
+    with database.together():
+        with database.write() as connection:
+            database.next_sequence(connection)
+        raise ZeroDivisionError
+
+
 def test_a_write_that_raises_inside_is_undone_alone_and_the_block_as_a_whole(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         with database.together():
             with database.write() as connection:
                 database.next_sequence(connection)
-            with pytest.raises(ZeroDivisionError), database.write_alone() as cursor:
-                cursor.execute("UPDATE store_counter SET value = 99")
-                raise ZeroDivisionError
+            with pytest.raises(ZeroDivisionError):
+                write_and_raise(database)
         assert sequence(database) == 1
-        with pytest.raises(ZeroDivisionError), database.together():
-            with database.write() as connection:
-                database.next_sequence(connection)
-            raise ZeroDivisionError
+        with pytest.raises(ZeroDivisionError):
+            write_together_and_raise(database)
         assert sequence(database) == 1
         with database.write() as connection:
             assert database.next_sequence(connection) == 2
