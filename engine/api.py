@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.checkpoint import Interaction
 from engine.documents import RunView, read_view
 from engine.errors import LockHeld, WrongStatus
 from engine.nodes.kinds import NODE_KINDS
 from engine.ports import Clock, IdMaker
 from engine.run import EffectRecord, RunRecord, check_run_id
 from engine.runtime.admission import Admitted, admit
+from engine.runtime.async_questions import AnswerRequest, answer
 from engine.runtime.auto_resume import AutoResume, auto_resume
 from engine.runtime.host import Doors, Host
 from engine.runtime.launch import Prepared, launch, prepare_launch
@@ -36,6 +38,7 @@ from engine.store.owners import owner_here
 from engine.store.store import Store
 
 __all__ = [
+    "AnswerRequest",
     "AutoResume",
     "Engine",
     "EngineSettings",
@@ -85,6 +88,10 @@ class Engine:
     def auto_resume(self, record: RunRecord, asked: AutoResume) -> RunRecord:
         """The ``--auto-resume`` loop over a run that has just stopped (engine.md 7.9)."""
         return auto_resume(self._host, record, asked)
+
+    def answer(self, request: AnswerRequest) -> Interaction:
+        """Answer a question that does not stop its run. Raises the refusals of ``runtime/async_questions.py``."""
+        return answer(self._host, request)
 
     def rewind(self, request: RewindRequest) -> Rewound:
         """Move a stopped run back to a node (engine.md 8). Raises the refusals of ``runtime/rewinding.py``."""

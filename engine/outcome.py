@@ -24,6 +24,8 @@ class Completed:
 
 RECOVERY = "recovery"
 """Kind of the question whether a failed node shall run again (engine.md 6.5)."""
+ASYNC = "async"
+"""Kind of a question that does not stop its run (engine.md 7.4)."""
 CHILD_WAITING = "child_waiting"
 """Kind of the pause of a parent whose child waits for a person: the question is the child's (engine.md 9.6)."""
 

@@ -42,6 +42,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         "completion": Verb("dispatcher.cli.completion", "print a completion script for a shell", _W, "NOTHING"),
         "run": Verb("dispatcher.cli.run", "launch a workflow and execute it until it stops", _R),
         "resume": Verb("dispatcher.cli.resume", "go on with a run where it stopped, with answers if it asked", _R),
+        "answer": Verb("dispatcher.cli.answer", "answer a question that does not stop its run", _R, "NOTHING"),
         "inspect": Verb("dispatcher.cli.inspect", "show one run, or list all", _R, "NOTHING"),
         "events": Verb("dispatcher.cli.events", "print the timeline of a run as JSON lines", _R, "NOTHING"),
         "report": Verb("dispatcher.cli.report", "write a run down as Markdown", _R, "NOTHING"),

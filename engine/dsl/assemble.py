@@ -20,12 +20,11 @@ from engine.dsl.graph import TERMINALS, Span
 from engine.dsl.includes import Includes
 from engine.dsl.others import read_attachments, read_other, read_secrets
 from engine.dsl.parser.blocks import NODE_WORDS
-from engine.dsl.reader import Feature, Owner, Reader
+from engine.dsl.reader import Owner, Reader
 from engine.dsl.unit import Unit
 
 DATA = ("vars", "presets", "attachments", "secrets")
 TWICE = {"mcp_server": "C024", "cursor": "C086", "supervisor": "C192", "contract": "E010", "group": "E010"}
-LATER_KINDS = frozenset({"await_answers"})
 
 
 def where(first: Span, second: Span) -> str:
@@ -181,8 +180,6 @@ class _Assembly:
         if first is not None:
             self._twice("node", name, first.span, declaration.name_span, "C041")
             return
-        if kind in LATER_KINDS:
-            self.reader.features.append(Feature(f"node kind `{kind}`", declaration.span, owner))
         section = self.reader.section(declaration.block, kind, owner, declaration.span)
         folder = self.folders.get(declaration.span.file, self.draft.folder)
         self.draft.nodes[name] = NodeDraft(name, kind, section, declaration.name_span, folder)

@@ -15,7 +15,7 @@ from engine.dsl.catalogue import Operation
 from engine.dsl.graph import Graph, Node
 from engine.dsl.scope import Scope
 from engine.failures import FailureCode
-from engine.outcome import Failed, Outcome
+from engine.outcome import Failed, Outcome, Question
 from engine.ports import Clock, OperationCall
 from engine.process import StopSignal, Watcher
 
@@ -58,6 +58,11 @@ def no_operations(call: OperationCall) -> Outcome:
     return Failed(FailureCode.CAPABILITY_UNSUPPORTED, f"nobody here runs {call.operation}")
 
 
+def no_questions(question: Question) -> str:
+    """Where nobody keeps questions."""
+    raise RuntimeError(f"nobody here asks a question of kind {question.kind}")
+
+
 @dataclass(frozen=True, slots=True)
 class NodeContext:
     """One node's view of the run. ``answered`` are answers recorded earlier for a human node's present iteration.
@@ -65,7 +70,7 @@ class NodeContext:
     ``label`` names this execution in file names. ``warn`` takes a sentence for people, ``log`` a prefix and a text
     whose lines belong into the run's log. ``operations`` is the connectors' catalogue, ``perform`` makes one call of it
     under the rules of engine.md 5. ``held`` are descriptors of locks that processes of the node inherit besides the
-    run's: those of resources.
+    run's: those of resources. ``ask`` stores a question that does not stop the run, and gives its id.
     """
 
     run_id: str
@@ -88,6 +93,7 @@ class NodeContext:
     operations: Mapping[str, Operation] = field(default_factory=dict)
     perform: Callable[[OperationCall], Outcome] = no_operations
     held: tuple[int, ...] = ()
+    ask: Callable[[Question], str] = no_questions
 
 
 Execute = Callable[[NodeContext], Outcome]

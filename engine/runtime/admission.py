@@ -12,6 +12,7 @@ from pathlib import Path
 from engine.checkpoint import Head, PendingQuestion, interaction_id
 from engine.dsl.graph import Graph, HumanNode
 from engine.errors import AlreadyRunning, InvalidAnswers, RecordUnreadable, SourceChanged, SourceMissing, WrongStatus
+from engine.outcome import ASYNC
 from engine.run import BudgetAsk, RunRecord
 from engine.runtime.answers import check, form_of
 from engine.runtime.host import Host
@@ -111,7 +112,9 @@ def _question(host: Host, record: RunRecord, head: Head | None, graph: Graph) ->
         found = host.store.interactions.get(record.id, head.node_id, interaction_id(record.id, head.node_id, counts))
         if found is not None and found.answers is not None and found.retired_at is None:
             return PendingQuestion(found.id, found.node_id, found.kind, found.questions, found.fields)
-    raise InvalidAnswers(f"run {record.id} asks nothing (status: {record.status})", "resume it without answers")
+    later = any(each.kind == ASYNC for each in host.store.interactions.pending(record.id))
+    hint = f"answer it with: pointsman answer --run-id {record.id}" if later else "resume it without answers"
+    raise InvalidAnswers(f"run {record.id} asks nothing that stops it (status: {record.status})", hint)
 
 
 def source_of(record: RunRecord, file: Path | None) -> Path:

@@ -31,11 +31,12 @@ def form_of(graph: Graph, question: PendingQuestion) -> Form:
     if isinstance(node, HumanNode) and question.kind != RECOVERY:
         schema = graph.schema_of(node.output)
         return Form(schema.fields if schema else None, node.min_answers)
-    fields = tuple(_field_of(each) for each in question.fields)
+    fields = tuple(field_of(each) for each in question.fields)
     return Form(fields or None)
 
 
-def _field_of(stored: Mapping[str, object]) -> Field:
+def field_of(stored: Mapping[str, object]) -> Field:
+    """A field of a form as it was stored with its question."""
     enum = stored.get("enum")
     kind = str(stored.get("type", ValueType.STRING))
     known = ValueType(kind) if kind in ValueType.__members__.values() else ValueType.JSON

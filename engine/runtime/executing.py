@@ -17,6 +17,7 @@ from engine.events import EventType
 from engine.failures import FailureCode
 from engine.nodes.base import NodeContext
 from engine.outcome import RECOVERY, Completed, Failed, Outcome, Paused, Question
+from engine.runtime.async_questions import Asked, collect
 from engine.runtime.attempt import Line
 from engine.runtime.budget import REFUSE_AT, Axis, readings
 from engine.runtime.classify import classify
@@ -32,7 +33,7 @@ ACKNOWLEDGE = "acknowledge_recovery"
 """The field that answers a recovery pause (engine.md 6.5)."""
 
 RUN_HERE: Mapping[NodeKind, Callable[[Line, Step], Outcome]] = MappingProxyType(
-    {NodeKind.SUBBOT: run_child, NodeKind.WAIT: hear}
+    {NodeKind.SUBBOT: run_child, NodeKind.WAIT: hear, NodeKind.AWAIT_ANSWERS: collect}
 )
 """Kinds of nodes that need more than a ``NodeContext``: a run of their own, the events of the run."""
 
@@ -74,7 +75,7 @@ def _run(line: Line, step: Step) -> Outcome:
 
 def _context(line: Line, step: Step) -> NodeContext:
     """What the node sees; a connector's operation also gets the way to make its call."""
-    context = context_of(line, step)
+    context = replace(context_of(line, step), ask=Asked(line, step).ask_later)
     if not isinstance(step.node, ToolNode) or not step.node.action:
         return context
     known = line.attempt.settings.around.catalogue or {}

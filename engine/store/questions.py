@@ -13,14 +13,16 @@ from typing import Any
 from sqlalchemy import bindparam, select, update
 
 from engine.checkpoint import Interaction, PendingQuestion
+from engine.events import NewEvent
 from engine.ports import Clock
 from engine.store import writes
-from engine.store.changes import AnswersAccepted
+from engine.store.changes import AnswersAccepted, Written
 from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.names import table
 from engine.store.prepared import Prepared
 from engine.store.rows import Row
+from engine.store.writes import Timed
 
 _QUESTION = table("interaction")
 _CHUNK = 500
@@ -32,6 +34,14 @@ _THIS = (
 _ANSWER = Prepared(
     update(_QUESTION)
     .where(*_THIS)
+    .values(
+        answers=bindparam("the_answers", type_=_QUESTION.c.answers.type),
+        answered_at=bindparam("at", type_=_QUESTION.c.answered_at.type),
+    )
+)
+_ANSWER_OPEN = Prepared(
+    update(_QUESTION)
+    .where(*_THIS, _QUESTION.c.answered_at.is_(None), _QUESTION.c.retired_at.is_(None))
     .values(
         answers=bindparam("the_answers", type_=_QUESTION.c.answers.type),
         answered_at=bindparam("at", type_=_QUESTION.c.answered_at.type),
@@ -103,17 +113,28 @@ class Interactions:
         """The questions that are neither answered nor withdrawn, oldest first."""
         return tuple(q for q in self.all(run_id) if q.answered_at is None and q.retired_at is None)
 
-    def ask(self, question: Interaction) -> None:
-        """Store a question outside a change of status: an ``async`` one."""
+    def ask(self, question: Interaction, event: NewEvent) -> None:
+        """Store a question outside a change of status, an ``async`` one, with the event that tells of it."""
         with self._database.write_raw() as cursor:
             writes.put_question(cursor, question)
+            self._tell(cursor, question.run_id, event)
 
-    def answer(self, run_id: str, accepted: AnswersAccepted) -> bool:
-        """Answer a question while the run goes on (kind ``async``); False when there is no such question."""
+    def answer(self, run_id: str, accepted: AnswersAccepted, event: NewEvent | None = None) -> bool:
+        """Answer an open question while the run goes on (kind ``async``); False when there is none, or not any more."""
         key = {"the_run": run_id, "the_node": accepted.node_id, "the_id": accepted.interaction_id}
         values = {**key, "the_answers": dict(accepted.answers), "at": self._clock.now()}
         with self._database.write_raw() as cursor:
-            return _ANSWER.run(cursor, values).rowcount == 1
+            if _ANSWER_OPEN.run(cursor, values).rowcount != 1:
+                return False
+            if event is not None:
+                self._tell(cursor, run_id, event)
+            return True
+
+    def _tell(self, cursor: Cursor, run_id: str, event: NewEvent) -> None:
+        batches = [Timed(self._clock.now(), Written(events=(event,)))]
+        after = writes.advance(cursor, run_id, batches, batches[0].at, None)
+        if after is not None:
+            writes.write_rows(cursor, run_id, batches, after)
 
     def retire(self, run_id: str, node_ids: frozenset[str]) -> int:
         """Withdraw the questions of these nodes, as a rewind does; how many."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.dsl import meanings
-from engine.dsl.assemble import LATER_KINDS
 from engine.dsl.checks.expressions import RUN_TYPES
 from engine.dsl.data import FIELD_TYPES, VAR_TYPES
 from engine.dsl.editor.hover import MARKS
@@ -18,7 +17,7 @@ from engine.dsl.parser import WORDS
 from engine.dsl.parser.blocks import NODE_WORDS
 from engine.dsl.shapes import SHAPES, Mark, Prop, Shape, Want
 
-LATER = frozenset({"secrets", "mcp_server", *LATER_KINDS})
+LATER = frozenset({"secrets", "mcp_server"})
 BLOCK_OF = {"attachments": "attachment", "secrets": "secret"}
 """Declarations whose lines have blocks of a kind of their own."""
 SAMPLES = {
