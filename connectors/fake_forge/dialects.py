@@ -12,6 +12,8 @@ from connectors.fake_forge.records import Kind
 DIALECTS: Mapping[Kind, str] = MappingProxyType(
     {
         Kind.GITHUB: "connectors.fake_forge.github.dialect",
+        Kind.GITLAB: "connectors.fake_forge.gitlab.dialect",
+        Kind.FORGEJO: "connectors.fake_forge.forgejo.dialect",
     }
 )
 """kind -> module whose ``DIALECT`` plays it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from referencing.jsonschema import DRAFT4
 
 from connectors.fake_forge.exchange import Answer, Request
 from connectors.fake_forge.records import Kind
+from tests.kit.gitea_models import ForgejoChecker
 
 DATA = Path(__file__).parent.parent / "data"
 ROOT = "urn:github"
@@ -151,4 +153,5 @@ def resolved(value: Any) -> Any:
 
 def checker_of(kind: str) -> Checker:
     """The checker for a forge."""
-    return GitHubChecker() if Kind(kind) is Kind.GITHUB else Unchecked()
+    checkers: dict[Kind, Callable[[], Checker]] = {Kind.GITHUB: GitHubChecker, Kind.FORGEJO: ForgejoChecker}
+    return checkers.get(Kind(kind), Unchecked)()

@@ -1,0 +1,1 @@
+"""Forgejo as a fake (and Gitea where the two agree): REST v1."""

@@ -1,0 +1,1 @@
+"""GitLab as a fake: REST v4."""
