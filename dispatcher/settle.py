@@ -18,9 +18,10 @@ from dispatcher.commenting import comment
 from dispatcher.hooking import after_run
 from dispatcher.ledger import cards, outcomes
 from dispatcher.ledger.records import ClaimState, Follows, Link, Settlement
-from dispatcher.policy import Action, Decision, decide
+from dispatcher.policy import Action, Decision, Found, decide
 from dispatcher.reading import unchanged
 from dispatcher.world import World
+from engine import states
 from engine.errors import StoreError
 from engine.run import RunRecord
 
@@ -42,6 +43,7 @@ class Ended:
 
 def settle_all(world: World) -> None:
     """T4: every unsettled outcome, oldest first."""
+    _close_overtaken(world)
     memory = world.station.memory
     seen, store = memory.outcomes_seen, world.station.store
     listing = unchanged(world, "outcomes", seen, lambda: store.runs.outcomes_after(seen))
@@ -74,6 +76,24 @@ def _not_yet(world: World, record: RunRecord, link: Link) -> str:
     return ""
 
 
+def _close_overtaken(world: World) -> None:
+    """Settlements that a crash left open, and whose run somebody resumed or deleted meanwhile: nothing follows."""
+    opened = world.snapshot.settlements
+    if not opened or world.dry:
+        return
+    world.know_runs({each.run_id for each in opened.values()})
+    for key, each in list(opened.items()):
+        record = world.runs.get(each.run_id)
+        if world.found[each.run_id][0] is Found.UNREADABLE:
+            continue
+        if record is not None and record.outcome_sequence == each.outcome and not states.is_running(record.status):
+            continue
+        with world.station.ledger.write() as connection:
+            outcomes.change_settlement(connection, each, closed=True)
+        del opened[key]
+        world.wrote = True
+
+
 def _settle_now(world: World, record: RunRecord, link: Link) -> None:
     """Settle one outcome as far as it goes; one card's fault is kept to that card."""
     crash = world.station.crash
@@ -88,14 +108,14 @@ def _settle_now(world: World, record: RunRecord, link: Link) -> None:
         world.counts[Action.SETTLE.value] -= 1
         return
     crash.passed("E2")
-    card = _card(world, link)
+    card = _card(world, record, link)
     if card is None:
         return
     _carry(world, Ended(record, link, card))
 
 
-def _card(world: World, link: Link) -> Card | None:
-    """The card, read by its id; one that is gone settles as if nothing had to be moved."""
+def _card(world: World, record: RunRecord, link: Link) -> Card | None:
+    """The card, read by its id; the outcome of one that is gone is settled with nothing to move."""
     try:
         answer = world.station.boards[link.board].get(link.card_id)
     except (ConnectorError, KeyError) as error:
@@ -103,13 +123,38 @@ def _card(world: World, link: Link) -> Card | None:
         return None
     if isinstance(answer, Absent):
         world.gone[link.key] = answer.kind.value
-        with world.station.ledger.write() as connection:
-            cards.release(connection, link.key)
-            outcomes.release_park(connection, link.key, "gone", world.now)
-            outcomes.unschedule(connection, link.key)
+        _settle_gone(world, record, link)
         return None
     world.cards[link.key] = answer
     return answer
+
+
+def _settle_gone(world: World, record: RunRecord, link: Link) -> None:
+    """The run stays as it is; whatever was kept or begun for its card goes with the card."""
+    key, outcome = link.key, record.outcome_sequence
+    with world.station.ledger.write() as connection:
+        known = outcomes.settlement(connection, key, record.id, outcome)
+        fresh = Settlement(
+            board=link.board,
+            card_id=link.card_id,
+            run_id=record.id,
+            outcome=outcome,
+            follows=Follows.NOTHING,
+            status=record.status,
+            code=record.failure_code,
+            to_column="",
+            moved=False,
+            commented=False,
+            closed=True,
+            opened_at=world.now,
+        )
+        outcomes.open_settlement(connection, replace(known, closed=True) if known else fresh)
+        outcomes.release_park(connection, key, "gone", world.now)
+        outcomes.unschedule(connection, key)
+        outcomes.move_seen(connection, key)
+        cards.release(connection, key)
+    world.settled.add((record.id, outcome))
+    world.wrote = True
 
 
 def _carry(world: World, ended: Ended) -> None:
