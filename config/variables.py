@@ -29,6 +29,8 @@ class Variables:
     output_cap: int = 256 * 2**20
     workspace_max_file: int = 32 * 2**20
     sandbox_k8s_pod_ready_timeout: float | None = None
+    host_id: str = ""
+    """How this host is called in a shared store; without it the machine's own id, which cloned images may share."""
 
 
 def _count(text: str) -> int:
@@ -68,9 +70,15 @@ def _size(text: str) -> int:
     return _count(text)
 
 
+def _name(text: str) -> str:
+    if not text.replace("-", "").replace(".", "").replace("_", "").isalnum() or len(text) > 100:
+        raise ValueError("not a name")
+    return text
+
+
 _NUMBER, _DURATION, _SIZE = "Give a number from 0 on.", HOW, "Give bytes, or a size like 256MiB."
 
-_READERS: Mapping[str, tuple[Callable[[str], int | float], str]] = {
+_READERS: Mapping[str, tuple[Callable[[str], int | float | str], str]] = {
     "auto_resume": (_count, _NUMBER),
     "schema_repairs": (_count, _NUMBER),
     "node_max_transient_retries": (_count, _NUMBER),
@@ -82,6 +90,7 @@ _READERS: Mapping[str, tuple[Callable[[str], int | float], str]] = {
     "output_cap": (_size, _SIZE),
     "workspace_max_file": (_size, _SIZE),
     "sandbox_k8s_pod_ready_timeout": (_duration, _DURATION),
+    "host_id": (_name, "Give letters, digits, dots, dashes and underscores, at most 100."),
 }
 
 
@@ -92,7 +101,7 @@ def variable_name(field: str) -> str:
 
 def read_variables(environment: Mapping[str, str]) -> Variables:
     """All of them; an empty one counts as unset. Raises ``ConfigError`` (``invalid_setting``) naming each bad one."""
-    found: dict[str, int | float] = {}
+    found: dict[str, int | float | str] = {}
     problems: list[Problem] = []
     for field, (read, hint) in _READERS.items():
         text = environment.get(variable_name(field), "").strip()

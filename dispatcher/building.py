@@ -70,5 +70,6 @@ def build(wiring: Wiring, settings: Settings, kept: Kept, removed: frozenset[str
         owner=owner_here(kept.memory.instance),
         crash=kept.crash,
         memory=kept.memory,
+        leadership=wiring.leadership(kept.memory.tally),
         removed=removed,
     )

@@ -14,12 +14,13 @@ from dispatcher import breakers, log
 from dispatcher.facts import fitting
 from dispatcher.hooking import before_start
 from dispatcher.ladder import wait_after
+from dispatcher.leading import Fence
 from dispatcher.ledger import Transaction, cards, outcomes
 from dispatcher.ledger.records import ClaimState, Retry
 from dispatcher.routing import Names, Route, rendered
 from dispatcher.station import LaunchOrder, Station
 from dispatcher.workspaces import Workspace
-from engine.errors import AmbiguousUnread, EngineError, Refusal
+from engine.errors import AmbiguousUnread, EngineError, LeaseLost, Refusal
 from engine.failures import Ladder
 
 _log = log.get(__name__)
@@ -33,6 +34,8 @@ class Plan:
     card: Card
     attempt: int
     route: Route | None
+    epoch: int = 0
+    """Of the claim that the start was made under."""
 
     def fail(self, station: Station, cause: str, error: str) -> None:
         """Record a launch failure: pointer back, claim kept for the ladder, retry row (dispatcher.md 12)."""
@@ -68,7 +71,18 @@ class Plan:
 
 
 def execute(station: Station, plan: Plan) -> None:
-    """The whole work of one slot."""
+    """The whole work of one slot. Nothing is written for a claim that another daemon took over meanwhile."""
+    key = plan.begun.key
+    try:
+        with station.leadership.fencing_claim(key, plan.epoch) as fence:
+            _execute(station, plan, fence)
+    except LeaseLost as lost:
+        station.memory.tally.count("pointsman_claims_lost_total", cause="lease")
+        told = {"board": key[0], "card_id": key[1], "run_id": plan.begun.run_id}
+        _log.warning("claim.lost", cause="lease", epoch=plan.epoch, error=lost.message, **told)
+
+
+def _execute(station: Station, plan: Plan, fence: Fence) -> None:
     try:
         workspace = _workspace(station, plan)
     except OSError as error:
@@ -81,7 +95,7 @@ def execute(station: Station, plan: Plan) -> None:
         return
     station.crash.passed("S8")
     try:
-        _through_the_door(station, plan, workspace)
+        _through_the_door(station, plan, workspace, fence)
     except Refusal as refusal:
         plan.lose(station, refusal.code)
     except EngineError as error:
@@ -105,7 +119,7 @@ def _workspace(station: Station, plan: Plan) -> Workspace:
     return made
 
 
-def _through_the_door(station: Station, plan: Plan, workspace: Workspace) -> None:
+def _through_the_door(station: Station, plan: Plan, workspace: Workspace, fence: Fence) -> None:
     """S9 and S10: the engine claims the run; from then on its record says what happens."""
     begun = plan.begun
 
@@ -113,6 +127,7 @@ def _through_the_door(station: Station, plan: Plan, workspace: Workspace) -> Non
         station.crash.passed("S9")
         with station.ledger.write() as connection:
             cards.door_passed(connection, begun.key)
+        fence.lift()
         station.crash.passed("S10")
 
     if plan.route is None:

@@ -183,6 +183,8 @@ def board_facts(world: World, name: str) -> BoardFacts:
         last = world.station.memory.last_complete.get(name)
         age = f"{(world.now - last).total_seconds():.0f} s" if last else "never"
         facts["unreadable"] = {"board": name, "error": read.error, "age": age}
+    if read.standby:
+        facts["standby"] = read.standby
     if name in world.station.removed:
         facts["degraded"] = {"board": name, "what": REMOVED}
     facts["outside_hours"] = _outside_hours(world, name)

@@ -72,9 +72,9 @@ def _shown(world: World, key: Key, decision: Decision) -> bool:
 
 
 def _may_go(world: World, key: Key) -> bool:
-    """A board that could not be read proves nothing about its cards."""
+    """A board that could not be read, or is another daemon's, proves nothing about its cards."""
     read = world.reads.get(key[0])
-    return read is None or not read.error
+    return read is None or not (read.error or read.standby)
 
 
 def _changed(known: IdleReason | None, decision: Decision) -> bool:

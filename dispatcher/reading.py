@@ -18,6 +18,7 @@ from connectors.errors import ConnectorError
 from dispatcher import log
 from dispatcher.candidate import DaemonFacts, Desired
 from dispatcher.ledger.records import Key
+from dispatcher.reasons import Facts
 from dispatcher.world import BoardRead, World
 from engine.errors import StoreError
 
@@ -35,10 +36,11 @@ def begin(world: World) -> None:
     """T1: the ledger at one moment, the columns of each board, and what holds every card."""
     station = world.station
     _notice_steps(world)
-    world.snapshot = station.ledger.snapshot()
-    world.links.update(world.snapshot.links)
+    standby = _standby(world)
     for name, board in station.boards.items():
-        world.reads[name] = _columns(world, board)
+        told = standby.get(name)
+        world.reads[name] = BoardRead(name, standby=told) if told else _columns(world, board)
+    world.refresh()
     desired = world.snapshot.desired
     limit = station.settings.limits.max_cost_per_day_usd
     today = world.now.date()
@@ -54,6 +56,16 @@ def begin(world: World) -> None:
         executing=len(station.slots.executing()),
         slots=station.settings.concurrency.max,
     )
+
+
+def _standby(world: World) -> Mapping[str, Facts]:
+    """The boards that another daemon leads; what was remembered about one that became ours may be old."""
+    if world.dry:
+        return {}
+    standing = world.station.leadership.lead(world.station.boards, world.now)
+    if standing.gained:
+        world.station.memory.begin_anew()
+    return standing.standby
 
 
 def _notice_steps(world: World) -> None:
@@ -99,6 +111,8 @@ def read(world: World) -> None:
     clock, tally = world.station.clock, world.station.memory.tally
     for name, board in world.station.boards.items():
         seen, since = world.reads[name], clock.monotonic()
+        if seen.standby:
+            continue
         if not seen.error:
             _read_board(world, board, seen)
         result = "failed" if seen.error else "partial" if seen.partial else "complete"

@@ -1,12 +1,13 @@
 """Who is still there: starts and claims of dead owners, and running records without a live owner (dispatcher.md 9, 10).
 
-Phases T2 and T3. A run is judged dead only when its lock could be taken past the grace; an owner only when its process
-is provably gone. Both passes are safe to repeat and safe to interrupt.
+Phases T2 and T3. A run is judged dead only when its lock could be taken past the grace and, in a shared store, its
+lease has ended; an owner only when its process, or its daemon's lease, is provably gone. Both passes are safe to repeat
+and safe to interrupt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 from functools import partial
 
@@ -19,15 +20,19 @@ from dispatcher.world import Alive, World
 from engine import states
 from engine.errors import StoreError
 from engine.run import Owner, RunRecord
+from engine.store.leases import Lease, run_lease, short
 from engine.store.owners import is_here
 
 _log = log.get(__name__)
 STUCK_AFTER = timedelta(minutes=2)
-"""Two leases of one host: how long a claim without a stamped run may stay."""
+"""Two leases of one host: how long a claim without a stamped run may stay; in a shared store its own two leases."""
 
 
 def recover(world: World) -> None:
     """T2: finish or undo what a dead owner left half-done; our own starts under way are left alone."""
+    if world.station.leadership.shared:
+        instances = {claim.owner.instance for claim in world.snapshot.claims.values() if claim.owner.instance}
+        world.living = world.station.leadership.living(instances)
     for key, claim in list(world.snapshot.claims.items()):
         intent = world.snapshot.intents.get(key)
         if claim.state is ClaimState.LIVE and not world.station.slots.has(key) and _abandoned(world, claim, intent):
@@ -43,7 +48,9 @@ def _abandoned(world: World, claim: Claim, intent: Intent | None) -> bool:
     if _gone(world, claim.owner):
         return True
     ours = claim.owner.instance == world.station.owner.instance
-    stuck = not claim.run_id and world.now - claim.claimed_at >= STUCK_AFTER
+    leases = timedelta(seconds=2 * world.station.settings.claims.lease)
+    after = leases if world.station.leadership.shared else STUCK_AFTER
+    stuck = not claim.run_id and world.now - claim.claimed_at >= after
     return stuck or (ours and intent is not None)
 
 
@@ -52,7 +59,11 @@ def _gone(world: World, owner: Owner) -> bool:
     if owner.instance == ours.instance and owner.pid == ours.pid:
         return False
     earlier_self = (owner.pid, owner.start_ticks, owner.boot) == (ours.pid, ours.start_ticks, ours.boot)
-    return (earlier_self and bool(owner.instance)) or not world.station.engine.owner_alive(owner)
+    dead = (earlier_self and bool(owner.instance)) or not world.station.engine.owner_alive(owner)
+    if not owner.instance or is_here(owner):
+        return dead and owner.instance not in world.living
+    # A daemon of another host: its lease says it; where there is none, the instance lock that we hold does.
+    return owner.instance not in world.living
 
 
 def _recover_claim(world: World, key: Key, claim: Claim, intent: Intent | None) -> None:
@@ -104,20 +115,28 @@ def reconcile(world: World) -> None:
     """T3: say who lives behind each running record, and promote the orphans past their grace."""
     listing = unchanged(world, "running", None, world.station.store.runs.running)
     here = world.station.engine.executing()
+    leases = _leases(world, [record.id for record in listing.records if record.id not in here])
     for record in listing.records:
         world.know(record)
-        world.alive[record.id] = Alive(Life.HELD) if record.id in here else _life(world, record)
-        if world.alive[record.id].life is Life.ORPHAN:
+        lease = leases.get(run_lease(record.id))
+        world.alive[record.id] = Alive(Life.HELD) if record.id in here else _life(world, record, lease)
+        if world.alive[record.id].life in (Life.ORPHAN, Life.LEASE_ENDED):
             try:
                 _promote(world, record)
             except StoreError as problem:
                 world.alive[record.id] = _unproven(problem)
 
 
-def _life(world: World, record: RunRecord) -> Alive:
+def _leases(world: World, run_ids: Collection[str]) -> Mapping[str, Lease]:
+    """The leases of those runs, where owners have leases."""
+    leases = world.station.store.leases
+    return leases.look(map(run_lease, run_ids)) if leases.used else {}
+
+
+def _life(world: World, record: RunRecord, lease: Lease | None) -> Alive:
     """Who lives behind the record. One lock that cannot be asked holds its own card only."""
     try:
-        return _probed(world, record)
+        return _probed(world, record, lease)
     except StoreError as problem:
         return _unproven(problem)
 
@@ -126,19 +145,27 @@ def _unproven(problem: StoreError) -> Alive:
     return Alive(Life.UNPROVEN, {"error": f"whether it lives cannot be told, since {problem.message}"})
 
 
-def _probed(world: World, record: RunRecord) -> Alive:
+def _probed(world: World, record: RunRecord, lease: Lease | None) -> Alive:
     station = world.station
-    if not is_here(record.owner) and record.owner.host:
-        return Alive(Life.LEASED, {"owner": record.owner.host})
+    shared = station.store.leases.used
+    if lease is not None and lease.live:
+        return Alive(Life.LEASED, {"owner": short(lease.holder)})
     grace = station.settings.runs.orphan_grace
     age = _age(world, record)
     if station.engine.lock_held(record.id):
         return _holder(world, record)
+    if shared and _elsewhere_here(world, record.owner):
+        return Alive(Life.HELD, {"owner": record.owner.pid})
     if age < grace:
         claimed = record.claimed_at or record.created_at
         until = (claimed + timedelta(seconds=grace)).isoformat(timespec="seconds").replace("+00:00", "Z")
         return Alive(Life.YOUNG, {"age": f"{age:.0f} s", "grace": f"{grace:g} s", "until": until})
-    return Alive(Life.ORPHAN)
+    return Alive(Life.LEASE_ENDED if shared else Life.ORPHAN)
+
+
+def _elsewhere_here(world: World, owner: Owner) -> bool:
+    """Whether the owner is another process of this host that lives, and keeps its locks in another folder."""
+    return is_here(owner) and owner.pid != world.station.owner.pid and world.station.engine.owner_alive(owner)
 
 
 def _age(world: World, record: RunRecord) -> float:
@@ -174,7 +201,8 @@ def _holder(world: World, record: RunRecord) -> Alive:
 
 
 def _promote(world: World, record: RunRecord) -> None:
-    decision = Decision(Action.PROMOTE, None, "", "", "R09", record.id)
+    row = "R11" if world.alive[record.id].life is Life.LEASE_ENDED else "R09"
+    decision = Decision(Action.PROMOTE, None, "", "", row, record.id)
     link = world.station.ledger.links_of_runs([record.id]).get(record.id)
     key = link.key if link else ("", record.id)
     world.note(key, link.number if link else 0, decision)

@@ -122,6 +122,7 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "restore_failed": FAILED,
         "store_error": _UNAVAILABLE,
         "store_busy": _UNAVAILABLE,
+        "lease_lost": _UNAVAILABLE,
         "store_full": _UNAVAILABLE,
         "store_unreachable": _UNAVAILABLE,
         "schema_newer": FAILED,

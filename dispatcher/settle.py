@@ -56,7 +56,7 @@ def settle_all(world: World) -> None:
     for record in listing.records:
         world.know(record)
         link = links.get(record.id)
-        if link is None or (record.id, record.outcome_sequence) in closed:
+        if link is None or link.board in world.standby or (record.id, record.outcome_sequence) in closed:
             continue
         world.careful(world, link.key, partial(_settle_now, world, record, link))
         if not world.is_settled(record) and not unsettled:

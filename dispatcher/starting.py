@@ -122,7 +122,7 @@ def _stamped(world: World, wanted: Judged, begun: cards.Start, epoch: int, card:
     world.links[begun.key] = link
     world.tell(begun.key, BoardEventType.LAST_RUN_STAMPED, {"run_id": begun.run_id, "attempt": link.attempts})
     crash.passed("S5")
-    plan = Plan(begun, card, link.attempts, _route(world, card) if begun.kind == "fresh" else None)
+    plan = Plan(begun, card, link.attempts, _route(world, card) if begun.kind == "fresh" else None, epoch)
     to = station.settings.columns.running
     if to is not None and card.column != to:
         result = moving.move(world, card, to, "start")

@@ -194,4 +194,5 @@ def _board(world: World, read: BoardRead) -> Document:
         "last_complete_at": instant(world.station.memory.last_complete.get(read.name)),
         "cards": counts,
         "degraded": read.error or (REMOVED if read.name in world.station.removed else None),
+        "standby": dict(read.standby) if read.standby else None,
     }

@@ -19,6 +19,7 @@ from dispatcher.candidate import Problem
 from dispatcher.crashpoints import CrashPoints
 from dispatcher.hooks import Call, HookEnd
 from dispatcher.ladder import RetrySettings
+from dispatcher.leading import Leadership
 from dispatcher.ledger import Ledger
 from dispatcher.ledger.records import IdleReason, Key, Link
 from dispatcher.metrics import Tally
@@ -170,6 +171,12 @@ class Memory:
     full_since: dict[str, datetime] = field(default_factory=dict)
     last_error: Trouble | None = None
 
+    def begin_anew(self) -> None:
+        """Forget what was read before: another daemon worked on it meanwhile."""
+        self.outcomes_seen = 0
+        self.idle = None
+        self.answers.clear()
+
     def first_time(self, what: str) -> bool:
         """True once per ``what``: for states that are told when they begin."""
         new = what not in self.told
@@ -197,6 +204,7 @@ class Station:
     owner: Owner
     crash: CrashPoints
     memory: Memory
+    leadership: Leadership
     removed: frozenset[str] = frozenset()
     """Boards that the configuration names no more; what they have under way is watched to its end."""
 

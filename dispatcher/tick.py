@@ -95,7 +95,16 @@ def run(station: Station, mode: Mode) -> TickReport:
     """One tick. A store that fails in the middle ends it early and incomplete; nothing is half-decided by that."""
     station.memory.tick += 1
     world = World(station, station.clock.now(), mode.dry, mode.pick, careful=careful)
-    begun, phases, error = station.clock.monotonic(), {}, ""
+    begun = station.clock.monotonic()
+    with station.leadership.fencing():
+        phases, error = _phases(world, mode)
+    return _report(world, begun, phases, error)
+
+
+def _phases(world: World, mode: Mode) -> tuple[dict[str, float], str]:
+    """T1 to T11: the seconds that each took, and what ended them early."""
+    station, error = world.station, ""
+    phases: dict[str, float] = {}
     for name, phase in PHASES.items():
         if world.daemon.store_error and name not in WITHOUT_WRITES:
             continue
@@ -110,7 +119,7 @@ def run(station: Station, mode: Mode) -> TickReport:
             _say_degraded(world, failure)
             break
         phases[name] = station.clock.monotonic() - since
-    return _report(world, begun, phases, error)
+    return phases, error
 
 
 def _say_degraded(world: World, failure: StoreError) -> None:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from config.boards import BoardSettings
     from config.settings import Settings
     from connectors.base import Board
+    from dispatcher.leading import Leadership
     from dispatcher.ledger import Ledger
+    from dispatcher.metrics import Tally
     from engine.api import Engine, EngineSettings
     from engine.dsl.catalogue import Operation
     from engine.dsl.surroundings import Surroundings
@@ -40,6 +42,11 @@ class Wiring:
         self.store_url = store_url
         self.clock: Clock = SystemClock()
         self.ids: IdMaker = RandomIds()
+        self._leadership: Leadership | None = None
+        if host := settings.origin.variables.host_id:
+            from engine.store.owners import name_host
+
+            name_host(host)
         self.instance = ""
         """The random id of a daemon; empty for a command."""
         self.remote: Remote | None = None
@@ -54,6 +61,13 @@ class Wiring:
 
         return driver_of(self.store_url).name
 
+    @property
+    def store_shared(self) -> bool:
+        """Whether daemons of several hosts may use the store."""
+        from engine.store.drivers import POSTGRES
+
+        return self.store_url.startswith(POSTGRES)
+
     @cached_property
     def database(self) -> Database:
         """The open store."""
@@ -64,9 +78,11 @@ class Wiring:
     @cached_property
     def store(self) -> Store:
         """The engine's verbs over the database."""
+        from engine.store.leases import Leases
         from engine.store.store import Store
 
-        return Store(self.database, self.clock, self.store_dir)
+        claims = self.settings.claims
+        return Store(self.database, self.clock, self.store_dir, Leases(self.database, claims.lease, claims.heartbeat))
 
     @cached_property
     def engine(self) -> Engine:
@@ -74,6 +90,14 @@ class Wiring:
         from engine.api import Engine
 
         return Engine(self.store, self._engine_settings(), self.clock, self.ids, instance=self.instance)
+
+    def leadership(self, tally: Tally) -> Leadership:
+        """Who leads which board; made once, ``tally`` hears what is lost."""
+        if self._leadership is None:
+            from dispatcher.leading import Leadership
+
+            self._leadership = Leadership(self.engine.leases, self.database, tally)
+        return self._leadership
 
     def _engine_settings(self) -> EngineSettings:
         """The plain values that the engine needs (engine.md 18)."""

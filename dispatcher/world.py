@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from connectors.card import BoardEventType, Card, Column, Mover, MoverKind
 from dispatcher.candidate import DaemonFacts
@@ -46,6 +46,8 @@ class BoardRead:
     complete: bool = False
     error: str = ""
     partial: Mapping[str, object] | None = None
+    standby: Mapping[str, object] | None = None
+    """Who leads it, when that is another daemon: then nothing of it is read or touched here."""
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -98,6 +100,8 @@ class World:
     errors: dict[Key, str] = field(default_factory=dict)
     bots: dict[str, Path | None] = field(default_factory=dict)
     answered: frozenset[str] | None = None
+    living: frozenset[str] = frozenset()
+    """The daemons of a shared store whose leases are live."""
     cycles: Mapping[Key, tuple[Key, ...]] | None = None
     careful: Callable[[World, Key, Callable[[], None]], None] = lambda _world, _key, work: work()
 
@@ -112,13 +116,18 @@ class World:
             self.bots[name] = self.station.find_bot(name)
         return self.bots[name]
 
+    @property
+    def standby(self) -> frozenset[str]:
+        """The boards that another daemon leads."""
+        return frozenset(name for name, read in self.reads.items() if read.standby)
+
     def link(self, key: Key) -> Link | None:
         """The card's link, as this tick knows it."""
         return self.links.get(key)
 
     def refresh(self) -> None:
         """Read the ledger again, after a phase that wrote to it."""
-        self.snapshot = self.station.ledger.snapshot()
+        self.snapshot = self.station.ledger.snapshot().without(self.standby)
         self.links.update(self.snapshot.links)
         self.wrote = False
 

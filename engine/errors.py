@@ -28,6 +28,7 @@ EngineError                       anything the engine refuses or cannot do
 │   ├── StoreFull                 no space, or the write was refused by the system
 │   ├── StoreUnreachable          the database cannot be opened or reached; proves nothing about a run
 │   ├── SchemaNewer               written by a newer build than this one
+│   ├── LeaseLost                 a write began under a lease that is another's by now; nothing was written
 │   └── RecordUnreadable          one stored row cannot be decoded; the others can
 ├── WorkspaceUnrecorded           a workspace outside the limits of engine.md 8.5; a run goes on without boundaries
 ├── RestoreFailed                 files of the workspace could not be brought back
@@ -214,6 +215,12 @@ class SchemaNewer(StoreError):
     """The store was written by a newer version."""
 
     code = "schema_newer"
+
+
+class LeaseLost(StoreError):
+    """A lease of this process is another's."""
+
+    code = "lease_lost"
 
 
 class RecordUnreadable(StoreError):

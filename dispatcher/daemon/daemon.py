@@ -64,7 +64,8 @@ class Daemon:
         wiring.instance = self._memory.instance
         owner = owner_here(self._memory.instance)
         root = wiring.settings.workspace.root
-        self._locks = InstanceLocks(wiring.store_dir, root, owner, instant(self.since) or "")
+        shared = wiring.store_name if wiring.store_shared else ""
+        self._locks = InstanceLocks(wiring.store_dir, root, owner, instant(self.since) or "", shared)
         self._kept = Kept(self._memory, Slots(self._ended), CrashPoints.of(environment), environment)
         self._station: Station | None = None
         self._ticking = threading.Lock()
@@ -106,7 +107,9 @@ class Daemon:
         self._station = build(self.wiring, self.generations.settings, self._kept)
 
     def close(self) -> None:
-        """Give the locks back."""
+        """Give leases and locks back."""
+        if self._station is not None:
+            self._station.leadership.give_up()
         self._locks.release()
 
     def tick(self, *, pick: bool = True, dry: bool = False) -> TickReport:

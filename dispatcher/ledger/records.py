@@ -6,9 +6,10 @@ something calls a verb of ``cards``, ``outcomes`` or ``daemon_rows``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeVar
 
 from engine.run import Owner
 
@@ -239,6 +240,13 @@ class CardView:
     attempts: int = 0
 
 
+T = TypeVar("T")
+
+
+def _outside(rows: dict[Key, T], boards: frozenset[str]) -> dict[Key, T]:
+    return {key: row for key, row in rows.items() if key[0] not in boards}
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """Everything under way, read in one transaction at one moment; idle cards cost nothing here."""
@@ -267,6 +275,22 @@ class Snapshot:
             pending=dict(self.pending),
             breakers=dict(self.breakers),
             desired=self.desired,
+        )
+
+    def without(self, boards: frozenset[str]) -> Snapshot:
+        """The same without the cards of these boards."""
+        if not boards:
+            return self
+        return replace(
+            self,
+            links=_outside(self.links, boards),
+            claims=_outside(self.claims, boards),
+            intents=_outside(self.intents, boards),
+            settlements=_outside(self.settlements, boards),
+            retries=_outside(self.retries, boards),
+            parks=_outside(self.parks, boards),
+            give_ups=_outside(self.give_ups, boards),
+            pending=_outside(self.pending, boards),
         )
 
     def active(self) -> frozenset[Key]:

@@ -8,7 +8,7 @@ table but its own counter. It does not promise to survive a fork: a child proces
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -44,6 +44,7 @@ class Database:
         self._joined: _Joined | None = None
         self._looking = threading.Lock()
         self._observer: PoolProxiedConnection | None = None
+        self._fence = threading.local()
         self._write_engine = driver.writer_engine()
         self._read_engine = driver.reader_engine()
         self._connect()
@@ -81,6 +82,7 @@ class Database:
         with self._translating(), self._turn_to_write():
             try:
                 with self._writer.begin():
+                    self._check_fence(self.cursor_of(self._writer))
                     yield self._writer
             finally:
                 self.driver.settle(self._raw)
@@ -95,6 +97,7 @@ class Database:
         with self._translating(), self._turn_to_write():
             try:
                 with self.driver.writing(self._raw) as cursor:
+                    self._check_fence(cursor)
                     yield cursor
             finally:
                 self.driver.settle(self._raw)
@@ -138,6 +141,20 @@ class Database:
     def _mine(self) -> _Joined | None:
         joined = self._joined
         return joined if joined is not None and joined.thread == threading.get_ident() else None
+
+    @contextmanager
+    def fenced(self, check: Callable[[Cursor], None]) -> Iterator[None]:
+        """Every write of this thread inside the block begins with ``check``, which refuses it by raising."""
+        self._fence.check = check
+        try:
+            yield
+        finally:
+            self._fence.check = None
+
+    def _check_fence(self, cursor: Cursor) -> None:
+        check = getattr(self._fence, "check", None)
+        if check is not None:
+            check(cursor)
 
     @contextmanager
     def exclusive(self) -> Iterator[Any]:

@@ -35,6 +35,7 @@ class FileLock:
         self.path = path
         self._content = content
         self._descriptor = -1
+        self._mode = fcntl.LOCK_EX
 
     def acquire(self, patience: float = 0.0) -> bool:
         """Take the lock; False when somebody holds it for longer than ``patience`` seconds.
@@ -50,12 +51,24 @@ class FileLock:
                 waiting.wait(_LOOK_AGAIN if attempt < _PROBES else 0.02)
         return False
 
+    def share(self) -> bool:
+        """Take the lock beside others that share it; False when somebody holds it alone. As ``acquire``.
+
+        Who comes first writes the text; it is true of all that share.
+        """
+        if not self.acquire():
+            self._mode = fcntl.LOCK_SH
+            return self._try()
+        self._mode = fcntl.LOCK_SH
+        fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+        return True
+
     def _try(self) -> bool:
         """One look. A file that was replaced between opening and locking it is not the lock: open it again."""
         while True:
             descriptor = self._opened()
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(descriptor, self._mode | fcntl.LOCK_NB)
             except OSError as error:
                 os.close(descriptor)
                 if error.errno in _BUSY:
@@ -64,7 +77,8 @@ class FileLock:
                 raise StoreUnreachable(message, "keep the store on a local file system") from error
             if self._is_file(descriptor):
                 self._descriptor = descriptor
-                self._sign()
+                if self._mode == fcntl.LOCK_EX:
+                    self._sign()
                 return True
             os.close(descriptor)
 

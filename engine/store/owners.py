@@ -19,9 +19,20 @@ _MACHINE = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 _STATE, _START = 0, 19
 
 
+_NAMED: list[str] = []
+
+
+def name_host(name: str) -> None:
+    """Call this host ``name`` from now on, in this process: where the machine's own id is not its alone."""
+    _NAMED[:] = [name]
+    host_id.cache_clear()
+
+
 @cache
 def host_id() -> str:
-    """The machine's own id, its name where it has none."""
+    """The name that was given, else the machine's own id, its name where it has none."""
+    if _NAMED:
+        return _NAMED[0]
     for path in _MACHINE:
         try:
             return path.read_text().strip() or platform.node()

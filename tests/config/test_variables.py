@@ -31,7 +31,7 @@ def test_values_are_read_with_their_units() -> None:
 
 @pytest.mark.parametrize("field", Variables.__slots__)
 def test_every_bad_value_is_refused_with_the_name_of_its_variable(field: str) -> None:
-    for bad in ("nonsense", "-1", "nan"):
+    for bad in {"host_id": ("two words", "a/b", "x" * 101)}.get(field, ("nonsense", "-1", "nan")):
         with pytest.raises(ConfigError) as refused:
             read_variables({variable_name(field): bad})
         assert refused.value.code == "invalid_setting"

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from engine.checkpoint import Head
-from engine.errors import LockHeld, OwnershipLost
+from engine.errors import LeaseLost, LockHeld, OwnershipLost
 from engine.events import EventType, NewEvent
 from engine.run import Owner
 from engine.runtime.ownership import LeaseKeeper
 from engine.states import RESUMABLE_WITHOUT_ANSWERS, RunStatus
 from engine.store.changes import Transition
+from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.leases import Leases, run_lease
 from engine.store.store import Store
@@ -250,3 +251,33 @@ def test_a_silent_node_keeps_its_lease_and_a_normal_end_gives_it_up(
     record = second.store.runs.get("r1")
     assert (record.status, record.epoch) == (RunStatus.FINISHED, 1)
     assert second.store.leases.look_at(run_lease("r1")) is None
+
+
+def test_every_write_of_a_fenced_thread_is_refused_once_its_lease_is_anothers(store: Store) -> None:
+    """Whoever writes: board, ledger, engine; other threads, and reads, are not concerned."""
+    launched(store)
+    epoch = store.leases.hold(BOARD, OWNER)
+
+    def check(cursor: Cursor) -> None:
+        if store.leases.still(cursor, {BOARD: epoch}, OWNER):
+            raise LeaseLost("it is another's")
+
+    with store.database.fenced(check):
+        assert store.runs.note("r1", NewEvent(EventType.NODE_RECOVERY))
+        lapsed(store, BOARD)
+        before = store.runs.get("r1")
+        for attempt in (
+            lambda: store.runs.note("r1", NewEvent(EventType.NODE_RECOVERY)),
+            lambda: store.runs.transition("r1", Transition(RunStatus.FINISHED, RUNNING)),
+            lambda: given_up(store),
+        ):
+            with pytest.raises(LeaseLost):
+                attempt()
+        with pytest.raises(LeaseLost), store.database.write():
+            raise AssertionError("unreachable")
+        beside = threading.Thread(target=lambda: store.leases.hold("board:other", OWNER))
+        beside.start()
+        beside.join()
+        assert store.runs.get("r1") == before
+    assert store.leases.look_at("board:other") is not None
+    assert store.runs.transition("r1", Transition(RunStatus.FINISHED, RUNNING))
