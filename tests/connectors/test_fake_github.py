@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -232,3 +234,110 @@ def test_the_budget_runs_out_and_comes_back_with_the_hour(forge: FakeForge, call
     assert (out.status_code, out.headers["x-ratelimit-remaining"]) == (403, "0")
     forge.clock(advance=3601)
     assert call("GET", REPO).status_code == 200
+
+
+PROJECT = """
+query Board($login: String!, $number: Int!, $after: String, $archived: Boolean = true) {
+  owner: repositoryOwner(login: $login) { __typename ... on ProjectV2Owner { projectV2(number: $number) { ...Board } } }
+  viewer { login }
+  rateLimit { cost remaining resetAt }
+}
+fragment Board on ProjectV2 {
+  id
+  field(name: "status") { __typename ... on ProjectV2SingleSelectField { id name options { id name } } }
+  items(first: 2, after: $after) {
+    totalCount
+    pageInfo { hasNextPage endCursor }
+    nodes {
+      id type
+      isArchived @include(if: $archived)
+      content {
+        __typename
+        ... on Issue { number title labels(first: 5) { nodes { name } } repository { nameWithOwner } }
+        ... on DraftIssue { title }
+      }
+      status: fieldValueByName(name: "Status") {
+        __typename ... on ProjectV2ItemFieldSingleSelectValue { name optionId }
+      }
+    }
+  }
+}
+"""
+SET = """
+mutation Move($input: UpdateProjectV2ItemFieldValueInput!) {
+  updateProjectV2ItemFieldValue(input: $input) { clientMutationId projectV2Item { id } }
+}
+"""
+
+
+def ask(call: Caller, query: str, **variables: object) -> dict[str, Any]:
+    answer: dict[str, Any] = call("POST", "/graphql", {"query": query, "variables": variables}).json()
+    return answer
+
+
+def test_a_project_board_is_read_in_pages(forge: FakeForge, call: Caller) -> None:
+    """C162: the query and its answer fit GitHub's published schema."""
+    one = forge.issue(labels=["bug"])
+    forge.act("add_item", number=one, status="ready")
+    forge.act("add_item", draft="an idea")
+    forge.act("add_item", redacted=True)
+    board = ask(call, PROJECT, login="octo", number=1)["data"]["owner"]["projectV2"]
+    assert [each["type"] for each in board["items"]["nodes"]] == ["ISSUE", "DRAFT_ISSUE"]
+    first = board["items"]["nodes"][0]
+    assert (first["content"]["number"], first["status"]["name"], first["isArchived"]) == (one, "ready", False)
+    after = board["items"]["pageInfo"]["endCursor"]
+    rest = ask(call, PROJECT, login="octo", number=1, after=after)["data"]["owner"]["projectV2"]["items"]
+    assert ([each["type"] for each in rest["nodes"]], rest["pageInfo"]["hasNextPage"]) == (["REDACTED"], False)
+    assert ask(call, PROJECT, login="octo", number=2)["errors"][0]["type"] == "NOT_FOUND"
+
+
+def test_a_status_is_set_by_its_option_and_an_old_option_is_refused(forge: FakeForge, call: Caller) -> None:
+    number = forge.issue()
+    item = forge.act("add_item", number=number, status="ready")["item_id"]
+    project = forge.world.projects[0]
+    field = project.fields[0]
+    review = next(option.id for option in field.options if option.name == "review")
+    given = {"projectId": project.id, "itemId": item, "fieldId": field.id, "clientMutationId": "m"}
+    done = ask(call, SET, input=given | {"value": {"singleSelectOptionId": review}})
+    assert done["data"]["updateProjectV2ItemFieldValue"] == {"clientMutationId": "m", "projectV2Item": {"id": item}}
+    assert project.items[0].values[field.id] == review
+    forge.act("options_regenerated")
+    refused = ask(call, SET, input=given | {"value": {"singleSelectOptionId": review}})
+    assert refused["errors"][0]["type"] == "VALIDATION"
+
+
+def test_an_item_comes_once_and_can_be_archived(forge: FakeForge, call: Caller) -> None:
+    number = forge.issue()
+    node = call("GET", f"{REPO}/issues/{number}").json()["node_id"]
+    project = forge.world.projects[0]
+    add = "mutation($p: ID!, $c: ID!) { addProjectV2ItemById(input: {projectId: $p, contentId: $c}) { item { id } } }"
+    made = [ask(call, add, p=project.id, c=node)["data"]["addProjectV2ItemById"]["item"]["id"] for _ in range(2)]
+    assert made[0] == made[1]
+    away = "mutation { archiveProjectV2Item(input: {projectId: %s, itemId: %s}) { item { isArchived } } }"
+    archived = ask(call, away.replace("%s", f'"{project.id}"', 1).replace("%s", f'"{made[0]}"'))
+    assert archived["data"]["archiveProjectV2Item"]["item"]["isArchived"]
+
+
+def test_a_query_that_cannot_be_read_is_an_error_inside_a_success(forge: FakeForge, call: Caller) -> None:
+    assert "errors" in ask(call, "query { viewer { login }")
+    assert ask(call, "{ viewer { nonsense } }")["errors"][0]["type"] == "UNDEFINED_FIELD"
+    assert ask(call, '{ repository(owner: "octo", name: "no") { id } }')["errors"][0]["type"] == "NOT_FOUND"
+
+
+def test_an_app_gets_a_token_that_ends_by_the_clock_of_the_forge(forge: FakeForge) -> None:
+    forge.clock(frozen=True)
+    now = int(forge.now().timestamp())
+
+    def claim(**claims: int) -> str:
+        part = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+        return f"e30.{part}.c2ln"
+
+    path = "/app/installations/7/access_tokens"
+    with Caller(forge, token=claim(iat=now - 60, exp=now + 540, iss=1)) as app:
+        token = app("POST", path).json()["token"]
+    with Caller(forge, token=claim(exp=now + 3600)) as app:
+        assert app("POST", path).status_code == 401
+    with Caller(forge, token=token) as call:
+        assert call("GET", REPO).status_code == 200
+        forge.clock(advance=3601)
+        assert call("GET", REPO).status_code == 401

@@ -15,7 +15,18 @@ from typing import Any
 
 from connectors.fake_forge.github.dialect import DIALECT
 
-DROPPED = {"description", "summary", "examples", "example", "externalDocs", "x-github", "x-octokit", "title", "operationId", "tags"}
+DROPPED = {
+    "description",
+    "summary",
+    "examples",
+    "example",
+    "externalDocs",
+    "x-github",
+    "x-octokit",
+    "title",
+    "operationId",
+    "tags",
+}
 TARGET = Path(__file__).with_name("github-openapi.json.gz")
 
 

@@ -28,6 +28,7 @@ from config.durations import format_duration  # noqa: E402
 from config.settings import Settings  # noqa: E402
 from config.variables import Variables, variable_name  # noqa: E402
 from connectors.card import BoardEventType  # noqa: E402
+from connectors.fake_forge.script import FAULTS  # noqa: E402
 from connectors.native.defaults import DEFAULT_COLUMNS  # noqa: E402
 from dispatcher.cli.main import VERBS  # noqa: E402
 from dispatcher.metrics import METRICS  # noqa: E402
@@ -141,6 +142,15 @@ def verbs() -> str:
     return markdown(["verb", "does"], ((f"`pointsman {name}`", verb.help) for name, verb in VERBS.items()))
 
 
+def faults() -> str:
+    """Every fault of the fake forge: where it takes hold, what it takes."""
+    rows = (
+        (f"`{name}`", fault.stage, ", ".join(f"`{key}`" for key in sorted(fault.keys)))
+        for name, fault in FAULTS.items()
+    )
+    return markdown(["fault", "stage", "with"], rows)
+
+
 def settings() -> str:
     """Every key with its default."""
     rows = [(f"`{key}`", f"`{default}`") for key, default in _keys(Settings, "")]
@@ -223,7 +233,7 @@ TABLES: dict[str, Callable[[], str]] = {
     for table in (
         *(statuses, predicates, failures, diagnostics, reserved, reasons),
         *(last_run, refusals, verbs, settings, variables),
-        *(columns, board_events, metrics, endpoints),
+        *(columns, board_events, metrics, endpoints, faults),
     )
 }
 

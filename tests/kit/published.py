@@ -20,6 +20,7 @@ from referencing.jsonschema import DRAFT4
 from connectors.fake_forge.exchange import Answer, Request
 from connectors.fake_forge.records import Kind
 from tests.kit.gitea_models import ForgejoChecker
+from tests.kit.graphql_schema import graphql_misfits
 
 DATA = Path(__file__).parent.parent / "data"
 ROOT = "urn:github"
@@ -97,7 +98,10 @@ class GitHubChecker:
     def __call__(self, request: Request, answer: Answer) -> None:
         """Request keys and body, answer status and body."""
         path = request.path.removeprefix("/api/v3")
-        if path == "/graphql" or path.startswith("/repositories/"):
+        if path.startswith("/repositories/"):
+            return
+        if path in ("/graphql", "/api/graphql"):
+            self.found += [f"graphql: {told}" for told in graphql_misfits(request.body, answer.payload())]
             return
         method = request.method.lower()
         for pattern, name in github_paths():

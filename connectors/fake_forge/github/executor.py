@@ -114,17 +114,15 @@ def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
             into[key] = value
 
 
-def connection(name: str, items: Sequence[Any], make: Callable[[Any], Node | None]) -> Callable[[dict[str, Any]], Node]:
+def connection(kind: str, items: Sequence[Any], make: Callable[[Any], Node | None]) -> Callable[[dict[str, Any]], Node]:
     """A connection field: ``first`` (1 to 100) and ``after`` (an opaque place)."""
 
     def resolve(args: dict[str, Any]) -> Node:
         first = args.get("first")
         if first is None:
-            raise Problem(
-                "MISSING_PAGINATION_BOUNDARIES", f"You must provide a `first` value on the `{name}` connection."
-            )
+            raise Problem("MISSING_PAGINATION_BOUNDARIES", f"You must provide a `first` value on the `{kind}`.")
         if not 1 <= int(first) <= 100:
-            raise Problem("EXCESSIVE_PAGINATION", f"Requesting {first} records on the `{name}` connection exceeds 100.")
+            raise Problem("EXCESSIVE_PAGINATION", f"Requesting {first} records on the `{kind}` exceeds 100.")
         after = args.get("after")
         start = int(str(after).removeprefix("c")) if after else 0
         chosen = [make(item) for item in items[start : start + int(first)]]
@@ -136,6 +134,6 @@ def connection(name: str, items: Sequence[Any], make: Callable[[Any], Node | Non
             "endCursor": f"c{end}" if chosen else None,
         }
         fields = {"nodes": chosen, "totalCount": len(items), "pageInfo": Node("PageInfo", info)}
-        return Node(f"{name[0].upper()}{name[1:]}Connection", fields)
+        return Node(kind, fields)
 
     return resolve

@@ -95,7 +95,7 @@ class Graph:
             "issue": lambda args: self._card(repo, args, pull=False),
             "pullRequest": lambda args: self._card(repo, args, pull=True),
             "issueOrPullRequest": lambda args: self._card(repo, args, pull=None),
-            "labels": connection("labels", list(repo.labels.values()), self.label),
+            "labels": connection("LabelConnection", list(repo.labels.values()), self.label),
         }
         return Node("Repository", fields)
 
@@ -133,21 +133,18 @@ class Graph:
             "createdAt": stamp(issue.created_at),
             "updatedAt": stamp(issue.updated_at),
             "closedAt": when(issue.closed_at),
-            "labels": connection("labels", labels, self.label),
-            "assignees": connection("assignees", issue.assignees, self.actor),
-            "comments": connection("issueComments", issue.comments, self.comment),
-            "projectItems": connection("projectV2Items", self._items_of(repo, issue), lambda pair: self.item(*pair)),
+            "labels": connection("LabelConnection", labels, self.label),
+            "assignees": connection("UserConnection", issue.assignees, self.actor),
+            "comments": connection("IssueCommentConnection", issue.comments, self.comment),
+            "projectItems": connection(
+                "ProjectV2ItemConnection", self._items_of(repo, issue), lambda pair: self.item(*pair)
+            ),
         }
         if issue.pull:
             fields |= {"isDraft": issue.pull.draft, "headRefName": issue.pull.head, "headRefOid": issue.pull.head_sha}
             fields |= {"baseRefName": issue.pull.base, "merged": issue.pull.merged_at is not None}
         else:
             fields["stateReason"] = issue.reason.upper() or None
-            waits = [(self.world.repos.get(ref.repo), ref.number) for ref in issue.blocked_by]
-            found = [(each, deeds.find_issue(each, number)) for each, number in waits if each]
-            fields["blockedBy"] = connection(
-                "issues", [pair for pair in found if pair[1]], lambda pair: self.card(*pair)
-            )
         return Node("PullRequest" if issue.pull else "Issue", fields)
 
     def _items_of(self, repo: Repo, issue: Issue) -> list[tuple[Project, ProjectItem]]:
@@ -184,9 +181,9 @@ class Graph:
             "closed": False,
             "url": f"{self.call.base}/users/{project.owner}/projects/{project.number}",
             "owner": self.actor(project.owner),
-            "fields": connection("projectV2Fields", project.fields, self.field),
+            "fields": connection("ProjectV2FieldConfigurationConnection", project.fields, self.field),
             "field": lambda args: self._field_named(project, str(args.get("name"))),
-            "items": connection("projectV2Items", project.items, lambda item: self.item(project, item)),
+            "items": connection("ProjectV2ItemConnection", project.items, lambda item: self.item(project, item)),
         }
         return Node("ProjectV2", fields)
 
@@ -210,7 +207,9 @@ class Graph:
             "project": lambda _: self.project(project),
             "content": self._content(item),
             "fieldValueByName": lambda args: self._value(project, item, str(args.get("name"))),
-            "fieldValues": connection("projectV2ItemFieldValues", list(item.values), self._valued(project, item)),
+            "fieldValues": connection(
+                "ProjectV2ItemFieldValueConnection", list(item.values), self._valued(project, item)
+            ),
         }
         return Node("ProjectV2Item", fields)
 
