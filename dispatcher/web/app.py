@@ -16,6 +16,7 @@ from dispatcher.refusals import Refused
 from dispatcher.web import answers, cards, control, page, runs
 from dispatcher.web.backstage import Backstage
 from dispatcher.web.guard import Guard, Rules
+from dispatcher.web.validators import Validated
 from engine.errors import EngineError
 
 
@@ -37,4 +38,5 @@ def make_app(backstage: Backstage, rules: Rules) -> ASGIApp:
     app.add_exception_handler(RequestValidationError, answers.on_invalid)
     app.add_exception_handler(HTTPException, answers.on_status)
     app.add_exception_handler(Exception, answers.on_fault)
-    return cast(ASGIApp, Guard(app, rules))
+    app.state.rules = rules
+    return cast(ASGIApp, Guard(Validated(app), rules, backstage.wiring.clock))

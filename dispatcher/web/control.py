@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import hmac
 from typing import Annotated
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Header, Request
 from fastapi.responses import Response
 
+from dispatcher.refusals import Refused
+from dispatcher.web import sessions
 from dispatcher.web.answers import Document
 from dispatcher.web.backstage import Behind
-from dispatcher.web.models import Nothing, PauseDispatcher
+from dispatcher.web.models import Nothing, PauseDispatcher, SignIn
 
 router = APIRouter(tags=["dispatcher"], default_response_class=Document)
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 By = Annotated[str, Header(alias="X-Pointsman-User", description="who asks, for the record")]
 _STATES = {"pause": "paused", "drain": "draining"}
+
+
+@router.post("/api/session", responses={401: {"description": "another token"}})
+def sign_in(request: Request, behind: Behind, body: SignIn) -> Document:
+    """Trade the token for a cookie, for browsers: they cannot send it with a page. 401 when it is another one."""
+    token = request.app.state.rules.token
+    if token and not hmac.compare_digest(body.token.encode(), token.encode()):
+        raise Refused("unauthorized", "This is not the token.", "It is server.token of the configuration.")
+    value = sessions.issue(token, behind.wiring.clock.now().timestamp())
+    return Document({"ok": True}, headers={"Set-Cookie": sessions.header(value)})
 
 
 @router.get("/healthz")

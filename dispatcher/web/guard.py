@@ -15,19 +15,29 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dispatcher.refusals import Refused
+from dispatcher.web import sessions
 from dispatcher.web.answers import JSON, refusal_answer
+from dispatcher.web.page import sign_in
+from engine.ports import Clock
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_LIMIT = 8 * 1024 * 1024
 """Longest request body in bytes: a body of 1 MiB, escaped as JSON, and room."""
+_CONTENT = (
+    b"default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; "
+    b"form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
 _HEADERS = (
-    (b"cache-control", b"no-store"),
+    (b"cache-control", b"private, no-cache"),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
-    (b"content-security-policy", b"default-src 'none'; style-src 'self' 'unsafe-inline'; form-action 'none'"),
+    (b"content-security-policy", _CONTENT),
 )
+SESSION_PATH = "/api/session"
+OPEN_PATHS = frozenset({SESSION_PATH, "/static/page.css", "/static/page.js"})
+"""What may be asked without the token: how to give it, and the files that draw the page which asks for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +55,11 @@ class Rules:
         return cls(frozenset(names), not _is_loopback(host), token)
 
 
-def verdict(rules: Rules, method: str, headers: Mapping[str, list[str]]) -> Refused | None:
-    """Why the request is refused, None when it may pass. ``headers`` are by lower-case name, with all their values."""
+def verdict(
+    rules: Rules, method: str, headers: Mapping[str, list[str]], *, path: str = "", now: float = 0.0
+) -> Refused | None:
+    """Why the request is refused, None when it may pass. ``headers`` are by lower-case name, with all their values;
+    ``now`` is Unix time, by which a browser's session ends."""
     host = _host_of(headers)
     if host is None or not _known(rules, host):
         return Refused(
@@ -58,7 +71,7 @@ def verdict(rules: Rules, method: str, headers: Mapping[str, list[str]]) -> Refu
         return Refused(
             "forbidden", "The request comes from a page of another origin.", "Ask from this listener's pages."
         )
-    if rules.token and not _authorized(rules.token, headers.get("authorization", [])):
+    if rules.token and path not in OPEN_PATHS and not _authorized(rules.token, headers, now):
         return Refused("unauthorized", "The token is missing or wrong.", "Send Authorization: Bearer TOKEN.")
     if method not in SAFE and not _is_json(headers.get("content-type", [])):
         return Refused("media_type", "The request's content type is not JSON.", f"Send Content-Type: {JSON}.")
@@ -91,7 +104,11 @@ def _same_origin(method: str, headers: Mapping[str, list[str]]) -> bool:
     return origin.scheme in {"http", "https"} and origin.netloc.lower() == headers["host"][0].lower()
 
 
-def _authorized(token: str, values: list[str]) -> bool:
+def _authorized(token: str, headers: Mapping[str, list[str]], now: float) -> bool:
+    """By the token itself, or by the cookie of a browser that gave it; a wrong token is not mended by a cookie."""
+    values = headers.get("authorization", [])
+    if not values:
+        return sessions.holds(token, sessions.value_in(headers.get("cookie", [])), now)
     given = values[0] if len(values) == 1 else ""
     scheme, _, value = given.partition(" ")
     matches = hmac.compare_digest(value.strip().encode("latin-1"), token.encode())
@@ -118,9 +135,10 @@ def _is_loopback(host: str) -> bool:
 class Guard:
     """The middleware: refuses before the app sees the request, bounds its body, and adds the headers of safety."""
 
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+    def __init__(self, app: ASGIApp, rules: Rules, clock: Clock) -> None:
         self._app = app
         self._rules = rules
+        self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -129,12 +147,20 @@ class Guard:
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-        refused = verdict(self._rules, scope["method"], headers) or _too_long(headers)
+        now = self._clock.now().timestamp()
+        refused = verdict(self._rules, scope["method"], headers, path=scope["path"], now=now) or _too_long(headers)
         guarded = _with_headers(send)
         if refused is not None:
-            await refusal_answer(refused)(scope, receive, guarded)
+            answer = sign_in() if _may_sign_in(refused, scope["method"], headers) else refusal_answer(refused)
+            await answer(scope, receive, guarded)
             return
         await self._app(scope, _bounded(receive), guarded)
+
+
+def _may_sign_in(refused: Refused, method: str, headers: Mapping[str, list[str]]) -> bool:
+    """Whether a person with a browser lacks the token: only then there is a page that asks for it."""
+    page = any("text/html" in value for value in headers.get("accept", []))
+    return refused.code == "unauthorized" and method == "GET" and page
 
 
 def _too_long(headers: Mapping[str, list[str]]) -> Refused | None:

@@ -126,6 +126,12 @@ class RewindRun(Body):
     file: str | None = None
 
 
+class SignIn(Body):
+    """``POST /api/session``."""
+
+    token: str
+
+
 class PauseDispatcher(Body):
     """``POST /api/dispatcher/pause``: ``pause`` starts nothing, ``drain`` lets what exists come to its end."""
 

@@ -1,63 +1,69 @@
-"""``/``: the board, what runs, what waits for whom and why, on one plain page that a screen reader reads in order."""
+"""``/`` and ``/cards/{id}``: the board, what runs, what waits for whom and why, for people with any browser.
+
+Rendered here, whole and readable without a script; the script sends answers and keeps the page fresh. What is shown
+comes from ``board_page`` and ``card_page``. Static files carry no data and are served to anybody.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from fastapi import APIRouter
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 
-from connectors.native.board import NativeBoard
-from dispatcher.card_reading import documents_of
-from dispatcher.documents import UNMAPPED
-from dispatcher.web.backstage import Backstage, Behind
+from dispatcher.refusals import Refused
+from dispatcher.web import board_page, card_page
+from dispatcher.web.backstage import Behind
 
 router = APIRouter(include_in_schema=False)
 
-TEMPLATES = Path(__file__).parent / "templates"
-CARDS_PER_COLUMN = 200
-"""How many cards of one column the page shows; it says how many more there are."""
+FOLDER = Path(__file__).parent
+STATIC: Mapping[str, str] = MappingProxyType({"page.css": "text/css", "page.js": "text/javascript"})
+"""name -> content type: everything that lies in the folder ``static``."""
 
 
 @router.get("/", response_class=HTMLResponse)
-def board_page(behind: Behind) -> HTMLResponse:
-    """The page, rendered from one reading."""
-    state = dict(behind.door.state())
-    boards = [_board(behind, board) for board in behind.wiring.boards.values() if isinstance(board, NativeBoard)]
-    names = {card["id"]: f"#{card['number']} {card['title']}" for board in boards for card in _cards(board)}
-    reasons = list(behind.door.not_ready())
-    return HTMLResponse(_template().render(state=state, boards=boards, reasons=reasons, names=names))
+def show_board(behind: Behind) -> HTMLResponse:
+    """The board and what goes on, from one reading."""
+    return page("board.html", board_page.model(behind))
+
+
+@router.get("/cards/{card_id}", response_class=HTMLResponse)
+def show_card(behind: Behind, card_id: str, board: str = "") -> HTMLResponse:
+    """One card: its text, why it is idle gate by gate, its run, its comments and its history."""
+    return page("card.html", card_page.model(behind, card_id, board))
+
+
+@router.get("/static/{name}")
+def static(name: str) -> Response:
+    """The style and the script of the pages."""
+    if name not in STATIC:
+        raise Refused("not_found", f"There is no file {name}.", "The pages are / and /cards/NUMBER.")
+    return Response((FOLDER / "static" / name).read_bytes(), media_type=f"{STATIC[name]}; charset=utf-8")
+
+
+def sign_in() -> HTMLResponse:
+    """The page that asks for the token, with the status 401."""
+    return page("login.html", {"name": "Pointsman"}, 401)
+
+
+def page(name: str, model: Mapping[str, Any], status: int = 200) -> HTMLResponse:
+    """A page from its template."""
+    return HTMLResponse(_environment().get_template(name).render(model), status)
 
 
 @cache
-def _template() -> Any:
+def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    return environment.get_template("board.html")
-
-
-def _cards(board: dict[str, Any]) -> list[Any]:
-    return [card for column in board["columns"] for card in column["cards"]]
-
-
-def _board(behind: Backstage, board: NativeBoard) -> dict[str, Any]:
-    listing = board.list_cards(None)
-    by_column: dict[str, list[Any]] = {column.name: [] for column in board.columns()}
-    for card in listing.cards:
-        by_column.setdefault(UNMAPPED if card.column is None else card.column, []).append(card)
-    shown = [card for cards in by_column.values() for card in cards[:CARDS_PER_COLUMN]]
-    documents = {str(each["id"]): each for each in documents_of(shown, behind.wiring.ledger, behind.wiring.store.runs)}
-    titles = {column.name: column.title for column in board.columns()}
-    columns = [
-        {
-            "title": titles.get(name, name),
-            "cards": [documents[card.id] for card in cards[:CARDS_PER_COLUMN]],
-            "count": len(cards),
-            "more": max(0, len(cards) - CARDS_PER_COLUMN),
-        }
-        for name, cards in by_column.items()
-    ]
-    return {"name": board.name, "columns": columns, "unread": listing.unread}
+    return Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

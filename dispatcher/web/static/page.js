@@ -1,0 +1,148 @@
+// Sends answers, moves and switches as JSON, and keeps the page fresh. Nothing here decides anything; without it the
+// page can still be read, and the command line does the rest.
+"use strict";
+
+const EVERY = 10000;
+let tag = "";
+
+function say(text) {
+  document.getElementById("said").textContent = text;
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => { document.getElementById("said").textContent = ""; }, 8000);
+}
+
+async function post(path, body) {
+  const answer = await fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body,
+    credentials: "same-origin",
+  }).catch(() => null);
+  if (answer === null) return "The daemon does not answer. Look whether it runs, then try again.";
+  if (answer.ok) return "";
+  const document_ = await answer.json().catch(() => ({}));
+  const error = document_.error || { message: `The daemon answered ${answer.status}.`, hint: "" };
+  return `${error.message} ${error.hint || ""}`.trim();
+}
+
+// -- what a control says, as JSON text; null for nothing. Numbers go as they are typed, so that none loses a digit. -----
+const READ = {
+  checkbox: (control) => JSON.stringify(control.checked),
+  select: (control) => (control.value === "" ? null : JSON.stringify(control.value)),
+  number: (control) => (control.value === "" ? null : /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(control.value) ? control.value : String(Number(control.value))),
+  text: (control) => JSON.stringify(control.value),
+  lines: (control) => JSON.stringify(control.value.split("\n").map((line) => line.trim()).filter(Boolean)),
+  json: (control) => (control.value.trim() === "" ? null : JSON.stringify(JSON.parse(control.value))),
+  file: () => null,
+};
+
+function answers(form) {
+  const some = Number(form.dataset.needed) > 0;
+  const parts = [];
+  for (const control of form.querySelectorAll("[data-kind]")) {
+    const name = control.name;
+    let value;
+    try {
+      value = READ[control.dataset.kind](control);
+    } catch (problem) {
+      throw Object.assign(new Error(`${name}: this is no JSON (${problem.message}).`), { control });
+    }
+    if (some && (value === '""' || value === "[]")) value = null;
+    if (value !== null) parts.push(`${JSON.stringify(name)}:${value}`);
+  }
+  return `{"answers":{${parts.join(",")}}}`;
+}
+
+function values(form) {
+  return JSON.stringify(Object.fromEntries([...new FormData(form)]));
+}
+
+function complain(form, text, control) {
+  const place = form.querySelector(".problem");
+  place.hidden = !text;
+  place.textContent = text;
+  for (const each of form.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
+  const named = control || [...form.querySelectorAll("[name]")].find((each) => text && text.includes(`${each.name}:`));
+  if (text && named) {
+    named.setAttribute("aria-invalid", "true");
+    named.focus();
+  }
+}
+
+async function send(form) {
+  const button = form.querySelector("button[type=submit]");
+  complain(form, "");
+  let body;
+  try {
+    body = form.dataset.answer ? answers(form) : values(form);
+  } catch (problem) {
+    complain(form, problem.message, problem.control);
+    return;
+  }
+  button.disabled = true;
+  const problem = await post(form.dataset.answer || form.dataset.json, body);
+  button.disabled = false;
+  if (problem) {
+    complain(form, problem);
+    return;
+  }
+  if (form.dataset.then) {
+    location.assign(form.dataset.then);
+    return;
+  }
+  const box = form.closest("[data-row]");
+  form.reset();
+  delete form.dataset.touched;
+  if (box) box.remove();
+  document.getElementById("main").focus();
+  say(form.dataset.said || "The answer is taken, the run goes on.");
+  setTimeout(refresh, 300);
+}
+
+async function press(button) {
+  if (button.dataset.confirm && !window.confirm(button.dataset.confirm)) return;
+  button.disabled = true;
+  const problem = await post(button.dataset.post, "{}");
+  button.disabled = false;
+  say(problem || button.dataset.said);
+  if (!problem) setTimeout(() => refresh(true), 300);
+}
+
+// -- freshness: parts in which nobody types are replaced by the newest ones ---------------------------------------------
+function busy(part, pressed) {
+  if (part.querySelector("form[data-touched]") !== null) return true;
+  return !pressed && (part.contains(document.activeElement) || part.querySelector("details[open]") !== null);
+}
+
+async function refresh(pressed = false) {
+  const answer = await fetch(location.href, { credentials: "same-origin", headers: tag ? { "If-None-Match": tag } : {} }).catch(() => null);
+  if (answer === null || answer.status === 304 || !answer.ok) return;
+  tag = answer.headers.get("ETag") || "";
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  document.title = fresh.title;
+  for (const part of document.querySelectorAll("[data-live]")) {
+    const next = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
+    if (busy(part, pressed)) {
+      tag = "";
+      continue;
+    }
+    const focused = part.contains(document.activeElement);
+    if (next === null) part.remove();
+    else if (part.innerHTML !== next.innerHTML) part.innerHTML = next.innerHTML;
+    if (focused && !part.contains(document.activeElement)) (part.querySelector("button") || document.getElementById("main")).focus();
+  }
+}
+
+document.addEventListener("submit", (event) => {
+  event.preventDefault();
+  send(event.target);
+});
+document.addEventListener("input", (event) => {
+  const form = event.target.closest("form");
+  if (form) form.dataset.touched = "yes";
+});
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-post]");
+  if (button) press(button);
+});
+if (document.querySelector("[data-live]")) setInterval(() => { if (!document.hidden) refresh(); }, EVERY);
