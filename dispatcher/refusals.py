@@ -98,6 +98,8 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "source_changed": _FORBIDDEN,
         "conflict": _FORBIDDEN,
         "resume_invalid": _FORBIDDEN,
+        "worktree_broken": _FORBIDDEN,
+        "worktree_failed": _FORBIDDEN,
         "nothing_to_rewind": _FORBIDDEN,
         "ambiguous_unread": _FORBIDDEN,
         "effect_settled": _FORBIDDEN,
@@ -108,6 +110,8 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "column_in_use": _FORBIDDEN,
         "ambiguous_effect": _FORBIDDEN,
         "withdrawn": _FORBIDDEN,
+        "column_lost": _FORBIDDEN,
+        "move_pending": _FORBIDDEN,
         "effect_pending": _FORBIDDEN,
         # who asks
         "unauthorized": Meaning(1, 401),

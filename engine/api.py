@@ -29,6 +29,7 @@ from engine.runtime.rewinding import Rewound, rewind
 from engine.runtime.settings import EngineSettings
 from engine.runtime.stop import StopCause, StopKind
 from engine.runtime.watch import Watcher
+from engine.runtime.worktrees import give_up
 from engine.states import RunStatus, can_be_cancelled, is_running
 from engine.store.changes import StopKind as Request
 from engine.store.changes import Transition
@@ -189,6 +190,7 @@ class Engine:
             )
         try:
             with self.leases.borrowing(run_id):
+                give_up(self._host, self.store.runs.get(run_id))
                 self.store.runs.delete(run_id)
         finally:
             lock.release()

@@ -169,6 +169,12 @@ class ResumeInvalid(Refusal):
     code = "resume_invalid"
 
 
+class WorktreeBroken(Refusal):
+    """The worktree of the run is no longer one."""
+
+    code = "worktree_broken"
+
+
 class NothingToRewind(Refusal):
     """There is nothing to rewind."""
 
@@ -233,6 +239,12 @@ class WorkspaceUnrecorded(EngineError):
     """The workspace is not recorded."""
 
     code = "workspace_unrecorded"
+
+
+class WorktreeFailed(EngineError):
+    """Git did not do what a worktree needs."""
+
+    code = "worktree_failed"
 
 
 class RestoreFailed(EngineError):

@@ -44,6 +44,7 @@ class EventType(StrEnum):
     INTERACTION_ANSWERED = "interaction_answered"
     EFFECT_SENT = "effect_sent"
     EFFECT_SETTLED = "effect_settled"
+    WORKTREE_BRANCH_FAILED = "worktree_branch_failed"
     RUN_ATTACHMENT_PUBLISHED = "run_attachment_published"
 
 

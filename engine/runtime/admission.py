@@ -22,6 +22,7 @@ from engine.runtime.program import Program, load_program, recorded_elsewhere
 from engine.runtime.requests import ResumeRequest
 from engine.runtime.runlog import LOGGER
 from engine.runtime.variables import resolve
+from engine.runtime.worktrees import check_worktree
 from engine.states import RunStatus, can_machine_resume, can_person_resume, is_running, requires_answers
 
 SHORT = 12
@@ -62,6 +63,7 @@ def admit(host: Host, request: ResumeRequest) -> Admitted:
     _check_answering(record, head, request)
     program = load_program(host, source_of(record, request.file))
     changed = _check_digest(record, program, request)
+    check_worktree(host, record)
     vars_ = resolve(program.graph, record.inputs, record.preset, visible_environment(host))
     answered = None
     if request.answering:

@@ -31,6 +31,7 @@ from engine.runtime.requests import LaunchRequest
 from engine.runtime.state import Owed, RunState
 from engine.runtime.stop import StopCell
 from engine.runtime.variables import given_values, resolve
+from engine.runtime.worktrees import isolated
 from engine.runtime.writing import conclude, rows_of, started_data
 from engine.store.changes import Launch, Written
 from engine.store.locks import RunLock
@@ -67,7 +68,9 @@ def launch(host: Host, request: LaunchRequest) -> RunRecord:
     if not lock.acquire():
         raise RunConflict(f"run {run_id} already exists and is executed by {lock.holder_text()}", "choose another id")
     try:
-        _launch_locked(host, request, prepared, lock)
+        _refuse_used(host, run_id)
+        workspace = isolated(host, prepared.program.graph, request.workspace, run_id)
+        _launch_locked(host, replace(request, workspace=workspace), prepared, lock)
     finally:
         lock.release()
     return host.store.runs.get(run_id)
@@ -111,12 +114,16 @@ def _opening(request: LaunchRequest, lock: RunLock, cell: StopCell) -> Opening:
     )
 
 
+def _refuse_used(host: Host, run_id: str) -> None:
+    """Nothing is put into the folder of a run that exists. The insert decides; the lock is held."""
+    if host.store.runs.status_of([run_id]):
+        raise RunConflict(f"run {run_id} already exists", "choose another id, or resume that run")
+    if host.store.runs.deleted_among([run_id]):
+        raise RunConflict(f"run {run_id} was deleted, and its id is spent", "choose another id")
+
+
 def _attached(host: Host, prepared: Prepared, run_id: str) -> tuple[Attachment, ...]:
-    """The files in the run's folder; their rows go with the first commit. Not in the folder of a run that exists."""
-    if not prepared.files:
-        return ()
-    if host.store.runs.status_of([run_id]) or host.store.runs.deleted_among([run_id]):
-        raise RunConflict(f"run {run_id} already exists, or did", "choose another id, or resume that run")
+    """The files in the run's folder; their rows go with the first commit."""
     return tuple(host.store.attachments.copy(run_id, path, name) for name, path in prepared.files.items())
 
 

@@ -13,6 +13,7 @@ from engine.runtime.fan_out import is_fan_out, spread
 from engine.runtime.leaving import leave
 from engine.runtime.place import Place
 from engine.runtime.step import take
+from engine.runtime.worktrees import finish, take_away
 from engine.runtime.writing import conclude
 
 
@@ -27,7 +28,9 @@ def run_to_end(line: Line, place: Place) -> Ending:
         line.attempt.runlog.alert(lost.message)
         return Ending(place.node, None)
     assert isinstance(ending, Ending)  # the main line is bound for no node
+    ending = finish(line, ending)
     conclude(line, ending)
+    take_away(line, ending)
     return ending
 
 

@@ -66,9 +66,6 @@ def _refuse_errors(loaded: Loaded, file: Path) -> None:
 
 
 def _refuse_unsupported(host: Host, graph: Graph, file: Path) -> None:
-    if graph.worktree != "none":
-        text = f"{file}: X001 worktree: {graph.worktree} is not run by this build"
-        raise SourceInvalid(text, "leave it out, or write worktree: none, to work in place")
     for name in reached(graph):
         node = graph.nodes[name]
         what = _unsupported(host, node)

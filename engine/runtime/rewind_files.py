@@ -12,13 +12,14 @@ from pathlib import Path
 
 from engine.checkpoint import Head, Mark
 from engine.dsl.graph import Graph
-from engine.errors import RecordUnreadable, WorkspaceUnrecorded
+from engine.errors import RecordUnreadable, RestoreFailed, WorkspaceUnrecorded, WorktreeFailed
 from engine.runtime.host import Host
 from engine.runtime.loops import loop_map
 from engine.workspace.chain import Boundary, BrokenChain, Since, base_of, kind_of, label, since
 from engine.workspace.record import Record
 from engine.workspace.restore import Plan, Scope, apply, plan, within
 from engine.workspace.scan import Limits
+from engine.workspace.worktree import Git, advance, bank
 
 SHOWN = 50
 """So many paths of a list are told; the counts are exact."""
@@ -27,13 +28,17 @@ NO_PLAN = Plan()
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What became of the files. ``ref`` is the boundary, ``backup`` the bank; ``skipped`` says why nothing changed."""
+    """What became of the files. ``ref`` is the boundary, ``backup`` the bank; ``skipped`` says why nothing changed.
+
+    In a worktree ``backup`` is a ref of git and ``commit`` the one that holds the restored tree.
+    """
 
     scope: Scope
     plan: Plan = NO_PLAN
     ref: str = ""
     backup: str = ""
     skipped: str = ""
+    commit: str = ""
 
     def data(self) -> dict[str, object]:
         """The keys of ``run_rewound`` that tell of files (engine.md 8.6)."""
@@ -41,7 +46,7 @@ class Restored:
         return {
             "files_reverted": not done.empty,
             "files_ref": self.ref,
-            "files_revert_commit": "",
+            "files_revert_commit": self.commit,
             "files_backup_ref": self.backup,
             "files_skip_reason": self.skipped,
             "files_restore_scope": str(self.scope),
@@ -55,13 +60,17 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where files are restored: the run, its workspace, the pivot with its present iteration, the program's files."""
+    """Where files are restored: the run, its workspace, the pivot with its present iteration, the program's files.
+
+    ``git`` is that of the run's worktree, None for a run that works in place.
+    """
 
     run_id: str
     workspace: Path
     pivot: str
     iteration: tuple[int, ...]
     sources: Collection[Path]
+    git: Git | None = None
 
 
 def iteration_now(graph: Graph, head: Head, node: str) -> tuple[int, ...]:
@@ -107,13 +116,32 @@ def _restore(host: Host, place: Place, record: Record, way: _Way) -> Restored:
     banks = sum(1 for mark in way.marks if kind_of(mark) == Boundary.BANK and mark.node_id == place.pivot)
     seq = way.marks[-1].seq
     backup = label(Boundary.BANK, place.pivot, str(banks))
+    banked = _banked(place)
     listed = record.pool.put_list(record.files.values())
     host.store.marks.add(place.run_id, [Mark(seq + 1, backup, place.pivot, seq, listed)])
     apply(record.root, record.pool, planned)
     changed = record.look()
     text = label(Boundary.RESTORED, place.pivot, str(banks))
     host.store.marks.add(place.run_id, [Mark(seq + 2, text, place.pivot, seq + 1, files=changed)])
-    return Restored(way.scope, planned, way.base.label, backup)
+    commit = _committed(place)
+    return Restored(way.scope, planned, way.base.label, banked or backup, commit=commit)
+
+
+def _banked(place: Place) -> str:
+    """The ref under which the present tree of a worktree is kept, empty for a run in place. Raises RestoreFailed."""
+    try:
+        return bank(place.git, place.run_id, place.pivot) if place.git else ""
+    except WorktreeFailed as problem:
+        raise RestoreFailed(f"{problem.message}; no file was changed", "rewind with --keep-files") from problem
+
+
+def _committed(place: Place) -> str:
+    """The commit of the restored tree of a worktree, empty for a run in place. Raises RestoreFailed."""
+    try:
+        return advance(place.git, f"rewind of run {place.run_id} to {place.pivot}") if place.git else ""
+    except WorktreeFailed as problem:
+        text = f"the files are restored, but not committed: {problem.message}"
+        raise RestoreFailed(text, "rewind again") from problem
 
 
 def _nothing(way: _Way, run: Since) -> str:

@@ -24,6 +24,7 @@ from engine.runtime.requests import RewindRequest
 from engine.runtime.rewind_auto import pivot_of
 from engine.runtime.rewind_files import Place, Restored, iteration_now, restore_files
 from engine.runtime.takeover import held
+from engine.runtime.worktrees import check_worktree, folder_of, git_of
 from engine.states import RunStatus, can_be_rewound, is_running
 from engine.store.changes import Transition, Written
 from engine.store.locks import RunLock
@@ -71,6 +72,7 @@ def rewind(host: Host, request: RewindRequest) -> Rewound:
     """
     scope = _scope_of(request)
     standing = _look(host, request)
+    scope = _scope_in(host, standing.record, request, scope)
     target = _target(host, standing, request)
     lock = RunLock(host.store.root, request.run_id, host.owner)
     if not lock.acquire():
@@ -92,6 +94,7 @@ def _rewind_held(host: Host, standing: Standing, target: Target, scope: Scope) -
         target.pivot,
         iteration_now(standing.program.graph, standing.head, target.pivot),
         _files_of(standing.program),
+        git_of(host, claimed),
     )
     restored = restore_files(host, place, scope)
     return _save(host, Standing(claimed, standing.head, standing.program), target, restored)
@@ -104,6 +107,20 @@ def _scope_of(request: RewindRequest) -> Scope:
         return Scope(request.scope or Scope.PRODUCED)
     except ValueError as unknown:
         raise BadInput(f"restore scope {request.scope} is unknown", "use produced, full or none") from unknown
+
+
+def _scope_in(host: Host, record: RunRecord, request: RewindRequest, scope: Scope) -> Scope:
+    """The scope in the run's own place: a worktree is restored as a whole or not at all (engine.md 8.6).
+
+    Raises BadInput for ``produced`` there, WorktreeBroken for one that is no worktree any more.
+    """
+    if folder_of(host, record) is None:
+        return scope
+    if request.scope == Scope.PRODUCED and not request.keep_files:
+        text = f"run {record.id} works in a worktree, which is restored as a whole"
+        raise BadInput(text, "use --restore-scope full, or none")
+    check_worktree(host, record)
+    return Scope.FULL if scope is Scope.PRODUCED else scope
 
 
 def _look(host: Host, request: RewindRequest) -> Standing:

@@ -22,7 +22,6 @@ def one(more: str = "") -> str:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (one("worktree: auto\n  "), "worktree: auto is not run"),
         (AGENT, "a"),
         ("workflow w:\n  entry: nowhere\n", "nowhere"),
     ],
