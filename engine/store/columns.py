@@ -7,6 +7,7 @@ Called by ``tables.py`` and ``prepared.py``. Reading never raises here: a value 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NoReturn
@@ -15,7 +16,8 @@ from sqlalchemy import Integer, String, Text
 from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.types import TypeDecorator
 
-_encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
+_encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+_latest: tuple[datetime | None, str] = (None, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +29,35 @@ class Undecodable:
 
 def instant_text(value: datetime) -> str:
     """The stored form: UTC, microseconds, one width, so that texts sort as instants do. Refuses a naive value."""
+    global _latest
+    known, text = _latest
+    if known is value:  # one commit stores one instant in many columns
+        return text
     if value.tzinfo is None:
         raise ValueError("a naive datetime cannot be stored")
-    return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    text = value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    _latest = (value, text)
+    return text
+
+
+def _parts_maker() -> Callable[[object, int], Iterable[str]]:
+    """The encoder's inner function, made once: ``JSONEncoder.encode`` makes it anew for each value."""
+    made = getattr(json.encoder, "c_make_encoder", None)
+    if made is None:
+        return lambda value, _: _encoder.iterencode(value)
+    text, colon, comma = json.encoder.encode_basestring, _encoder.key_separator, _encoder.item_separator
+    parts: Callable[[object, int], Iterable[str]] = made(
+        None, _encoder.default, text, None, colon, comma, False, False, False
+    )
+    return parts
+
+
+_parts = _parts_maker()
 
 
 def json_text(value: object) -> str:
     """The stored form: compact, integers and floats apart. Raises ValueError for NaN and infinities."""
-    return _encode(value)
+    return "".join(_parts(value, 0))
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -25,26 +26,31 @@ from sqlalchemy.dialects.sqlite import insert as upsert_into
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.types import TypeEngine
 
-from engine.store.columns import Json, UtcTime, read_instant, read_json
+from engine.store.columns import Flag, Json, UtcTime, instant_text, json_text, read_instant, read_json
 from engine.store.cursors import Cursor
 
 _DIALECT = SQLiteDialect_pysqlite()
+_ENCODERS: Mapping[type, Callable[[Any], Any]] = {UtcTime: instant_text, Json: json_text, Flag: int}
 _DECODERS: Mapping[type, Callable[[object], Any]] = {UtcTime: read_instant, Json: read_json}
 
 
 class _Form:
     """A statement in the words of one database, with what becomes of each value on its way."""
 
-    __slots__ = ("_constants", "_takes", "sql")
+    __slots__ = ("_constants", "_encoders", "_pick", "sql")
 
     def __init__(self, statement: ClauseElement, dialect: Dialect) -> None:
         compiled = statement.compile(dialect=dialect)
         assert isinstance(compiled, SQLCompiler)
         self.sql = str(compiled)
-        self._takes = tuple(
-            (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
-            for name in compiled.positiontup or ()
+        names = tuple(compiled.positiontup or ())
+        self._pick = _picker(names)
+        self._encoders = tuple(
+            (place, encode)
+            for place, name in enumerate(names)
+            if (encode := _encoder_of(compiled.binds[name].type, dialect)) is not None
         )
         self._constants = {name: bound.value for name, bound in compiled.binds.items() if not bound.required}
 
@@ -52,7 +58,23 @@ class _Form:
         """The values in the statement's order."""
         if self._constants:
             values = {**self._constants, **values}
-        return [values[name] if process is None else process(values[name]) for name, process in self._takes]
+        row = list(self._pick(values))
+        for place, encode in self._encoders:
+            if row[place] is not None:
+                row[place] = encode(row[place])
+        return row
+
+
+def _picker(names: tuple[str, ...]) -> Callable[[Mapping[str, Any]], Iterable[Any]]:
+    """What takes the values of these names out of a map, in their order."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda values: [values[name] for name in names]
+
+
+def _encoder_of(kind: TypeEngine[Any], dialect: Dialect) -> Callable[[Any], Any] | None:
+    """What becomes of a value that is not null; None where nothing does."""
+    return _ENCODERS.get(type(kind)) or kind.dialect_impl(dialect).bind_processor(dialect)
 
 
 class Prepared:
