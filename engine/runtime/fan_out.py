@@ -128,6 +128,8 @@ def _opened(line: Line, router: RouterNode, branches: tuple[Branch, ...], in_fli
     state, attempt = line.state, line.attempt
     if not in_flight:
         state.parallel = {"router_node_id": router.name, "invocation_key": _key(line, router)}
+    if not in_flight or state.owed.events:
+        # What the line above owes is stored before its branches write its row: they carry nothing of it along.
         state.owed.head = None
         if refused := commit_boundary(line, router.name):
             return refused

@@ -22,7 +22,7 @@ from tests.engine.harness.driving import RUN, Driver, opened
 from tests.engine.harness.faults import KILL
 from tests.engine.harness.graphs import APPROVED
 from tests.engine.harness.judging import broken, swept
-from tests.engine.harness.programs import COMPUTE, HUMAN, TOOL, Block, Tools, blocks, program
+from tests.engine.harness.programs import COMPUTE, FLAKY, HUMAN, TOOL, Block, Fan, One, Tools, blocks, program
 from tests.engine.harness.watched import AFTER, BEFORE, Crash, WatchedDatabase, crashing
 from tests.kit.clock import FakeClock
 
@@ -85,15 +85,27 @@ def test_a_crash_at_any_commit_of_any_graph_changes_nothing(block: Block, data: 
     text = program(block)
     note(text)
     end, trace, count = undisturbed(text)
-    number, when = one_of(count, data), data.draw(st.sampled_from([BEFORE, AFTER]))
+    crash(text, (data.draw(st.sampled_from([BEFORE, AFTER])), one_of(count, data)), end, trace)
+
+
+def crash(text: str, moment: tuple[str, int], end: laws.Told, trace: list[str]) -> None:
+    """One crash, and what follows."""
     tools = Tools()
     with home(text) as folder:
         with looked_after(folder, tools) as mine:
             mine.database.count = 0
-            mine.database.told, mine.database.around = crashing(when, number)
+            mine.database.told, mine.database.around = crashing(*moment)
             with suppress(Crash):
                 mine.bring_to_end()
         go_on(folder, tools, end, trace)
+
+
+def test_a_nested_fan_out_tells_again_of_the_branch_around_it() -> None:
+    """9.3: a branch that failed and starts again is told of before the branches inside it write anything."""
+    text = program(Fan((Fan((One(FLAKY),)),)))
+    end, trace, count = undisturbed(text)
+    for number in range(1, count + 1):
+        crash(text, (AFTER, number), end, trace)
 
 
 @settings(QUICK, max_examples=30)
