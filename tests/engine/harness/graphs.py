@@ -112,6 +112,19 @@ FAILING_BRANCH = Graph(
     + "workflow w:\n  budget:\n    max_parallel_branches: 1\n  entry: split\n  split -> a\n  split -> flaky\n"
     + "  a -> join\n  flaky -> b\n  b -> join\n  join -> done\n"
 )
+SIGNALS = Graph(
+    "router split:\n  mode: fan_out_all\n"
+    'emit ping:\n  event: "ping"\n  with { n: "{{loop.serve.iteration}}" }\n'
+    'wait pong:\n  event: "pong"\n  timeout: "60s"\n'
+    + tool("hit", SAFE, loop="serve")
+    + 'wait got:\n  event: "ping"\n  timeout: "60s"\n'
+    + tool("back", SAFE, loop="answer")
+    + 'emit sent:\n  event: "pong"\n  with { n: "{{outputs.got.n}}" }\n'
+    + tool("join", "  await: wait_all\n")
+    + "workflow w:\n  budget:\n    max_parallel_branches: 1\n  entry: split\n"
+    + "  split -> ping -> pong -> hit\n  hit -> ping as serve(2)\n  hit -> join\n"
+    + "  split -> got -> back -> sent\n  sent -> got as answer(2)\n  sent -> join\n  join -> done\n"
+)
 GRAPHS: Mapping[str, Graph] = {
     "chain": CHAIN,
     "loop": LOOP,
@@ -122,4 +135,5 @@ GRAPHS: Mapping[str, Graph] = {
     "human_in_branch": HUMAN_IN_BRANCH,
     "failing": FAILING,
     "failing_branch": FAILING_BRANCH,
+    "signals": SIGNALS,
 }
