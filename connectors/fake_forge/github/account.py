@@ -13,11 +13,12 @@ from connectors.fake_forge.exchange import Answer, Call, Json, Refusal, Route
 from connectors.fake_forge.github.finding import invalid, repo_of, show
 from connectors.fake_forge.github.show import permissions
 from connectors.fake_forge.paging import listed
-from connectors.fake_forge.records import Delivery, Hook, Token
-from connectors.fake_forge.seed import BOT, SCOPES
+from connectors.fake_forge.records import Delivery, Hook, Token, User
+from connectors.fake_forge.seed import BOT, PERSON, SCOPES
 
 TOKEN_LIFE = timedelta(hours=1)
 RESOURCES = ("core", "search", "graphql")
+PERMISSIONS = {"issues": "write", "contents": "write", "pull_requests": "write", "metadata": "read"}
 
 
 def get_user(call: Call) -> Answer:
@@ -39,8 +40,51 @@ def get_rate_limit(call: Call) -> Answer:
     return Answer(200, {"resources": shown, "rate": shown["core"]})
 
 
+def get_app(call: Call) -> Answer:
+    """The app whose signed claim it is."""
+    claims = _judged(call)
+    owner = show(call).user(PERSON)
+    stamped = stamp(call.now)
+    document = {
+        "id": int(str(claims.get("iss", 1))),
+        "slug": BOT,
+        "node_id": "A_1",
+        "client_id": "Iv1.0123456789abcdef",
+        "owner": owner,
+        "name": "Pointsman",
+        "description": None,
+        "external_url": call.base,
+        "html_url": f"{call.base}/apps/{BOT}",
+        "created_at": stamped,
+        "updated_at": stamped,
+        "permissions": PERMISSIONS,
+        "events": [],
+    }
+    return Answer(200, document)
+
+
 def create_installation_token(call: Call) -> Answer:
-    """A token for an installation, against an app's signed claim; its times are judged by the forge's clock."""
+    """A token for an installation, against an app's signed claim; it acts as the app's bot."""
+    _judged(call)
+    login = f"{BOT}[bot]"
+    if login not in call.world.users:
+        call.world.users[login] = User(id=call.world.new_id(), login=login, kind="Bot", created_at=call.now)
+        for repo in call.world.repos.values():
+            repo.rights.setdefault(login, "write")
+    value = "ghs_" + sha_of("installation", call.params["id"], call.world.new_id())[:36]
+    made = Token(value=value, login=login, scopes=set(SCOPES), expires_at=call.now + TOKEN_LIFE)
+    call.world.tokens[value] = made
+    document = {
+        "token": value,
+        "expires_at": stamp(call.now + TOKEN_LIFE),
+        "permissions": PERMISSIONS,
+        "repository_selection": "all",
+    }
+    return Answer(201, document)
+
+
+def _judged(call: Call) -> dict[str, Json]:
+    """A claim whose times hold by the forge's own clock."""
     claims = _claims(call)
     now = call.now.timestamp()
     expires = float(claims.get("exp", 0))
@@ -50,16 +94,7 @@ def create_installation_token(call: Call) -> Answer:
         raise Refusal(401, "'Expiration time' claim ('exp') is too far in the future")
     if float(claims.get("iat", now)) > now + 60:
         raise Refusal(401, "'Issued at' claim ('iat') must be an Integer representing a time in the past")
-    value = "ghs_" + sha_of("installation", call.params["id"], call.world.new_id())[:36]
-    made = Token(value=value, login=BOT, scopes=set(SCOPES), expires_at=call.now + TOKEN_LIFE)
-    call.world.tokens[value] = made
-    document = {
-        "token": value,
-        "expires_at": stamp(call.now + TOKEN_LIFE),
-        "permissions": {"issues": "write", "contents": "write", "pull_requests": "write", "metadata": "read"},
-        "repository_selection": "all",
-    }
-    return Answer(201, document)
+    return claims
 
 
 def _claims(call: Call) -> dict[str, Json]:
@@ -159,6 +194,7 @@ _REPO = "/repos/{owner}/{name}"
 ROUTES = (
     Route("GET", "/user", "account.get", get_user),
     Route("GET", "/rate_limit", "rate_limit.get", get_rate_limit),
+    Route("GET", "/app", "app.get", get_app, public=True),
     Route("POST", "/app/installations/{id}/access_tokens", "app.token", create_installation_token, public=True),
     Route("GET", _REPO, "repo.get", get_repo, "read"),
     Route("GET", _REPO + "/collaborators/{login}/permission", "permission.get", get_permission, "read"),

@@ -9,6 +9,7 @@ import re
 from connectors.fake_forge.exchange import Answer, Call, Refusal, Route
 from connectors.fake_forge.git import HEADS, Push, resolve
 from connectors.fake_forge.github.finding import invalid, repo_of, show, writing
+from connectors.fake_forge.github.show import node_id
 from connectors.fake_forge.github.show_git import (
     check_document,
     combined_document,
@@ -176,6 +177,19 @@ def get_file(call: Call) -> Answer:
     return Answer(200, file_document(show(call), repo, path, blob, ref))
 
 
+def get_blob(call: Call) -> Answer:
+    """A blob's content."""
+    repo = repo_of(call)
+    sha = call.params["sha"]
+    if sha not in repo.blobs:
+        raise Refusal(404, "Not Found")
+    encoded = repo.blobs[sha]
+    size = len(base64.b64decode(encoded))
+    url = f"{show(call).url(repo)}/git/blobs/{sha}"
+    document = {"sha": sha, "node_id": node_id("B", repo.id), "size": size, "url": url}
+    return Answer(200, document | {"content": encoded, "encoding": "base64"})
+
+
 def put_file(call: Call) -> Answer:
     """``message``, ``content`` (base64), ``branch``, ``sha`` of the blob replaced: 409 when it is another."""
     repo = writing(call, repo_of(call))
@@ -310,6 +324,7 @@ ROUTES = (
     Route("PATCH", _REPO + "/git/refs/{ref*}", "ref.update", update_ref, "contents"),
     Route("DELETE", _REPO + "/git/refs/{ref*}", "branch.delete", delete_ref, "contents"),
     Route("GET", _REPO + "/branches/{branch*}", "ref.get", get_branch, "read"),
+    Route("GET", _REPO + "/git/blobs/{sha}", "blob.get", get_blob, "read"),
     Route("GET", _REPO + "/git/commits/{sha}", "commit.get", get_git_commit, "read"),
     Route("POST", _REPO + "/git/commits", "commit.create", create_git_commit, "contents"),
     Route("POST", _REPO + "/git/trees", "tree.create", create_tree, "contents"),

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from connectors.fake_forge import deeds
 from connectors.fake_forge.exchange import Answer, Call, Refusal, Route
 from connectors.fake_forge.github.executor import Execution, Node, Problem
-from connectors.fake_forge.github.finding import WRITERS
+from connectors.fake_forge.github.finding import WRITERS, doer
 from connectors.fake_forge.github.graph import Graph
 from connectors.fake_forge.github.query import QueryError, read_query
 from connectors.fake_forge.github.show import node_id
@@ -136,6 +137,18 @@ def _draft(call: Call, given: Input, *, draft: bool) -> Node:
     return Node(kind, {"pullRequest": Graph(call).card(repo, issue)})
 
 
+def update_pull(call: Call, given: Input) -> Node:
+    """Title, text and state of a pull."""
+    repo, issue = _content(call, given.get("pullRequestId"))
+    if repo.rights.get(call.user.login) not in WRITERS or issue.pull is None:
+        raise Problem("FORBIDDEN", "Resource not accessible by personal access token")
+    doer = deeds.Doer(call.desk, call.user.login)
+    deeds.edit(doer, repo, issue, given.get("title"), given.get("body"))
+    if given.get("state"):
+        deeds.set_state(doer, repo, issue, str(given["state"]).lower())
+    return Node("UpdatePullRequestPayload", {"pullRequest": Graph(call).card(repo, issue)})
+
+
 MUTATIONS: Mapping[str, Callable[[Call, Input], Node]] = MappingProxyType(
     {
         "addProjectV2ItemById": add_item,
@@ -143,6 +156,7 @@ MUTATIONS: Mapping[str, Callable[[Call, Input], Node]] = MappingProxyType(
         "clearProjectV2ItemFieldValue": clear_value,
         "archiveProjectV2Item": lambda call, given: _archived(call, given, archived=True),
         "unarchiveProjectV2Item": lambda call, given: _archived(call, given, archived=False),
+        "updatePullRequest": update_pull,
         "convertPullRequestToDraft": lambda call, given: _draft(call, given, draft=True),
         "markPullRequestReadyForReview": lambda call, given: _draft(call, given, draft=False),
     }
