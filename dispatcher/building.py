@@ -19,6 +19,7 @@ from dispatcher.crashpoints import CrashPoints
 from dispatcher.engine_door import EngineRuns
 from dispatcher.gitwork import unsaved
 from dispatcher.hooks import run_hook
+from dispatcher.isolated import IsolatedRuns, Surrounding
 from dispatcher.ledger import Stopwatch
 from dispatcher.slots import Slots
 from dispatcher.station import Memory, Station
@@ -40,6 +41,15 @@ class Kept:
     environment: Mapping[str, str]
 
 
+def _engine(wiring: Wiring, settings: Settings, kept: Kept, bots: Bots) -> EngineRuns:
+    """Runs as threads of this process, or each in a process of its own."""
+    given = (wiring.engine, wiring.store, wiring.clock, settings.runs.orphan_grace, bots)
+    if settings.runs.isolation == "thread":
+        return EngineRuns(*given)
+    config = str(settings.origin.file or "")
+    return IsolatedRuns(*given).within(Surrounding(wiring.store_dir, wiring.store_url, config, kept.environment))
+
+
 def build(wiring: Wiring, settings: Settings, kept: Kept, removed: frozenset[str] = frozenset()) -> Station:
     """The station of these settings; ``removed`` names the boards in them that are only watched."""
     paths, folder = settings.bots.paths, settings.origin.folder
@@ -59,7 +69,7 @@ def build(wiring: Wiring, settings: Settings, kept: Kept, removed: frozenset[str
         ledger=wiring.ledger.measured(
             Stopwatch(clock.monotonic, partial(tally.observe, "pointsman_store_write_seconds"))
         ),
-        engine=EngineRuns(wiring.engine, wiring.store, clock, settings.runs.orphan_grace, bots),
+        engine=_engine(wiring, settings, kept, bots),
         slots=kept.slots,
         workspaces=Workspaces(settings.workspace.root, wiring.store_name, wiring.ids),
         run_hook=lambda hook, call: run_hook(hook, call, kept.environment, clock),

@@ -74,6 +74,15 @@ class EngineRuns:
         """Whether anybody holds the run's lock."""
         return held(self._store.root, run_id)
 
+    def isolated(self) -> bool:
+        """Not here: a run is a thread."""
+        return False
+
+    def kill(self, run_id: str) -> bool:
+        """Nothing: a thread cannot be killed."""
+        del run_id
+        return False
+
     def owner_alive(self, owner: Owner) -> bool:
         """Whether the recorded process may still live."""
         return owner_alive(owner)

@@ -177,7 +177,7 @@ def watch(world: World) -> None:
     executing = set(station.engine.executing())
     for work in station.slots.executing():
         _overdue(world, work.key, work.run_id)
-        if limit and work.run_id in executing:
+        if limit and (work.run_id in executing or station.engine.isolated()):
             world.careful(world, work.key, partial(_watch_one, world, work.key, work.run_id))
 
 
@@ -204,4 +204,5 @@ def _overdue(world: World, key: Key, run_id: str) -> None:
     cause, since = told
     world.waiting_to_settle[key] = {"cause": cause, "run": run_id}
     if _running_for(world, world.station.clock.monotonic() - since) > grace and slots.mark_overdue(key):
-        _log.error("run.stop_overdue", board=key[0], card_id=key[1], run_id=run_id, cause=cause)
+        killed = world.station.engine.kill(run_id)
+        _log.error("run.stop_overdue", board=key[0], card_id=key[1], run_id=run_id, cause=cause, killed=killed)

@@ -16,6 +16,7 @@ from dispatcher.ledger import Transaction, cards, outcomes
 from dispatcher.ledger.records import Claim, ClaimState, Intent, Key
 from dispatcher.policy import Action, Decision, Life
 from dispatcher.reading import unchanged
+from dispatcher.slots import Work
 from dispatcher.world import Alive, World
 from engine import states
 from engine.errors import StoreError
@@ -79,8 +80,18 @@ def _recover_claim(world: World, key: Key, claim: Claim, intent: Intent | None) 
         return  # its outcome waits for T4, which releases or keeps the claim
     if intent is None and claim.owner.instance == world.station.owner.instance:
         return
+    if intent is not None and not running and _locked(world, claim.run_id):
+        return  # a process of its own is about to claim the run: it outlived the daemon that started it
     _write(world, partial(_adopt, world=world, claim=claim, running=running))
     _log.info("claim.adopted", board=key[0], card_id=key[1], run_id=claim.run_id, epoch=claim.epoch + 1)
+
+
+def _locked(world: World, run_id: str) -> bool:
+    """Whether somebody holds the run's lock, or it cannot be told."""
+    try:
+        return world.station.engine.lock_held(run_id)
+    except StoreError:
+        return True
 
 
 def _adopt(connection: Transaction, world: World, claim: Claim, running: bool) -> None:
@@ -125,6 +136,24 @@ def reconcile(world: World) -> None:
                 _promote(world, record)
             except StoreError as problem:
                 world.alive[record.id] = _unproven(problem)
+    world.station.slots.adopt(_at_work(world, listing.records))
+
+
+def _at_work(world: World, records: Collection[RunRecord]) -> Mapping[Key, Work]:
+    """Runs of our claims that processes of this host execute which an earlier daemon started: each uses a slot."""
+    station, claims = world.station, {claim.run_id: claim for claim in world.snapshot.claims.values()}
+    found: dict[Key, Work] = {}
+    for record in records:
+        claim = claims.get(record.id)
+        if claim is None or claim.state is not ClaimState.LIVE or record.id in station.engine.executing():
+            continue
+        lives = is_here(record.owner) and not record.owner.instance and station.engine.owner_alive(record.owner)
+        if lives and record.owner.pid != station.owner.pid and _locked(world, record.id):
+            link = world.link(claim.key)
+            column = station.settings.columns.running or ""
+            attempt, bot = (link.attempts, link.bot) if link else (1, "")
+            found[claim.key] = Work(claim.key, record.id, column, bot, attempt=attempt, since=station.clock.monotonic())
+    return found
 
 
 def _leases(world: World, run_ids: Collection[str]) -> Mapping[str, Lease]:

@@ -7,7 +7,7 @@ the store. ``on_end`` only hurries that tick.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dispatcher.ledger.records import Key
@@ -29,6 +29,7 @@ class Work:
 @dataclass(slots=True)
 class _Slot:
     work: Work
+    adopted: bool = False
     thread: threading.Thread | None = None
     stop: tuple[str, float] | None = None
     overdue: bool = False
@@ -52,6 +53,19 @@ class Slots:
         slot.thread = threading.Thread(target=self._work, args=(slot, run), name=f"run {work.run_id}", daemon=True)
         slot.thread.start()
         return True
+
+    def adopt(self, found: Mapping[Key, Work]) -> None:
+        """Count these runs, which processes of an earlier daemon execute; adopted ones not among them have ended."""
+        with self._lock:
+            for key in [key for key, slot in self._used.items() if slot.adopted and key not in found]:
+                del self._used[key]
+            for key, work in found.items():
+                self._used.setdefault(key, _Slot(work, adopted=True))
+
+    def here(self) -> tuple[Work, ...]:
+        """What threads of this process work on: all that a stop has to wait for."""
+        with self._lock:
+            return tuple(slot.work for slot in self._used.values() if not slot.adopted)
 
     def executing(self) -> tuple[Work, ...]:
         """Everything under way, in the order in which it began."""

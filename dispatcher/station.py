@@ -101,6 +101,14 @@ class EngineDoor(Protocol):
         """Whether anybody holds the run's lock."""
         ...
 
+    def isolated(self) -> bool:
+        """Whether runs execute in processes of their own, which go on when the daemon stops."""
+        ...
+
+    def kill(self, run_id: str) -> bool:
+        """SIGKILL to the process of an isolated run; False where there is none that is provably its own."""
+        ...
+
     def owner_alive(self, owner: Owner) -> bool:
         """Whether the recorded process may still live; only "no" is a proof (dispatcher.md 9)."""
         ...

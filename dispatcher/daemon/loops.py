@@ -14,6 +14,7 @@ from dispatcher import log
 from dispatcher.daemon.daemon import FRESH_FOR, Daemon
 from dispatcher.daemon.inbox import APART, Message
 from dispatcher.refusals import Refused
+from dispatcher.slots import Work
 from dispatcher.station import INTERRUPT_SHUTDOWN
 from dispatcher.tick import TickReport
 
@@ -43,7 +44,7 @@ def once(daemon: Daemon) -> Done:
 
 def _wait_for_runs(daemon: Daemon) -> bool:
     """Wait until nothing executes; False when a stop was asked for."""
-    while daemon.slots.executing():
+    while daemon.slots.here():
         if daemon.inbox.get(LOOK) is Message.STOP:
             return False
     return True
@@ -189,8 +190,13 @@ def _fresh(daemon: Daemon) -> float:
 
 
 def stop(daemon: Daemon) -> None:
-    """Nothing starts any more; runs get the grace to reach a boundary, then they are interrupted; their groups die."""
+    """Nothing starts any more; runs get the grace to reach a boundary, then they are interrupted; their groups die.
+
+    Runs in processes of their own go on without the daemon, and the next one finds them (engine.md 12.3).
+    """
     daemon.stopping()
+    if left := len(daemon.slots.executing()) - len(_here(daemon)):
+        _log.info("dispatcher.runs_left", runs=left)
     engine = daemon.wiring.engine
     engine.drain_all(INTERRUPT_SHUTDOWN)
     if not _drained(daemon, daemon.generations.settings.shutdown.grace):
@@ -200,11 +206,19 @@ def stop(daemon: Daemon) -> None:
             _drained(daemon, 1.0)
 
 
+def _here(daemon: Daemon) -> Sequence[Work]:
+    """What ends with this process: threads that execute a run, not those that wait for the process of one."""
+    if not daemon.station.engine.isolated():
+        return daemon.slots.here()
+    executing = daemon.wiring.engine.executing()
+    return [work for work in daemon.slots.here() if work.run_id in executing]
+
+
 def _drained(daemon: Daemon, seconds: float) -> bool:
     """Whether everything ended within ``seconds``; a further stop signal ends the waiting."""
     end = daemon.clock.monotonic() + seconds
     extended = 0.0
-    while daemon.slots.executing():
+    while _here(daemon):
         now = daemon.clock.monotonic()
         if now >= end:
             return False

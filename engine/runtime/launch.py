@@ -65,7 +65,7 @@ def launch(host: Host, request: LaunchRequest) -> RunRecord:
     prepared = prepare_launch(host, request)
     run_id = request.run_id or host.ids.new()
     lock = RunLock(host.store.root, run_id, host.owner)
-    if not lock.acquire():
+    if not lock.take(request.lock_fd):
         raise RunConflict(f"run {run_id} already exists and is executed by {lock.holder_text()}", "choose another id")
     try:
         _refuse_used(host, run_id)

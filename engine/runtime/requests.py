@@ -47,6 +47,8 @@ class LaunchRequest:
     within: StopCell | None = None
     lent: Mapping[str, Lent] = field(default_factory=dict)
     claimed: Callable[[], None] = _nobody
+    lock_fd: int = -1
+    """The run's lock, where this process inherited it from the one that wanted the run; -1 to take it."""
     progress: Seen = unseen
 
 
@@ -88,6 +90,8 @@ class ResumeRequest:
     within: StopCell | None = None
     lent: Mapping[str, Lent] = field(default_factory=dict)
     claimed: Callable[[], None] = _nobody
+    lock_fd: int = -1
+    """The run's lock, where this process inherited it from the one that wanted the run; -1 to take it."""
     progress: Seen = unseen
 
     @property

@@ -57,7 +57,7 @@ def resume(host: Host, request: ResumeRequest) -> RunRecord:
         return stopped
     admitted = admit(host, request)
     lock = RunLock(host.store.root, request.run_id, host.owner)
-    if not lock.acquire():
+    if not lock.take(request.lock_fd):
         raise held(request.run_id, lock)
     try:
         now = host.store.runs.get(request.run_id)

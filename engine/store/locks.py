@@ -82,6 +82,20 @@ class FileLock:
                 return True
             os.close(descriptor)
 
+    def adopt(self, descriptor: int) -> None:
+        """Hold the lock through a descriptor that this process inherited from a holder. Raises StoreUnreachable."""
+        if not self._is_file(descriptor):
+            raise StoreUnreachable(f"descriptor {descriptor} is not the lock {self.path}", "start the run again")
+        os.set_inheritable(descriptor, False)
+        self._descriptor = descriptor
+        self._sign()
+
+    def let_go(self) -> None:
+        """Hold it no longer here, and leave it to the processes that inherited it: nothing is unlocked."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
     def release(self) -> None:
         """Unlock for every holder, a child that stayed in the background included. Harmless when not held."""
         if self._descriptor >= 0:
@@ -144,10 +158,9 @@ class FileLock:
 
     def _is_file(self, descriptor: int) -> bool:
         try:
-            there = self.path.stat()
+            there, ours = self.path.stat(), os.fstat(descriptor)
         except OSError:
             return False
-        ours = os.fstat(descriptor)
         return (ours.st_dev, ours.st_ino) == (there.st_dev, there.st_ino)
 
     def _sign(self) -> None:
@@ -162,6 +175,13 @@ class FileLock:
 
 class RunLock(FileLock):
     """The lock of one run, ``runs/<id>/.lock``: whoever holds it owns the run (engine.md 12.1)."""
+
+    def take(self, inherited: int = -1) -> bool:
+        """Hold it through the descriptor ``inherited`` where there is one, else as ``acquire``."""
+        if inherited < 0:
+            return self.acquire()
+        self.adopt(inherited)
+        return True
 
     def __init__(self, root: Path, run_id: str, owner: Owner | None = None) -> None:
         self.run_id = check_run_id(run_id)

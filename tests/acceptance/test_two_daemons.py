@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -92,15 +91,6 @@ class Pair(Site):
     def working(self) -> list[int]:
         """The processes of node b that live."""
         return [pid for pid in map(int, self.trace("pids")) if Path(f"/proc/{pid}").exists()]
-
-    def logged(self, event: str) -> list[Any]:
-        """Lines of that event, of all daemons."""
-        lines = (self.folder / "output").read_text().splitlines()
-        return [line for line in map(_parsed, lines) if line.get("event") == event]
-
-
-def _parsed(line: str) -> Any:
-    return json.loads(line) if line.startswith("{") else {}
 
 
 @pytest.fixture

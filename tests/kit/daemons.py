@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -82,6 +83,12 @@ class Site:
         """The lines that runs left behind."""
         path = self.folder / name
         return path.read_text().split() if path.exists() else []
+
+    def logged(self, event: str) -> list[Any]:
+        """Lines of that event, of all daemons of the site."""
+        lines = (self.folder / "output").read_text().splitlines()
+        found = (json.loads(line) for line in lines if line.startswith("{"))
+        return [line for line in found if line.get("event") == event]
 
     def until(self, holds: Callable[[], bool], again: Callable[[], object] | None = None) -> None:
         """Look again and again until it holds, doing ``again`` in between."""
