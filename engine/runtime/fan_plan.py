@@ -98,12 +98,24 @@ def unsafe_writers(
 ) -> tuple[str, ...]:
     """Nodes of two branches that may write the workspace at once; empty when it is safe (language.md 7.7)."""
     if router.mode is RouterMode.FAN_OUT_EACH:
-        if len(branches) < 2 or at_once == 1:
+        if at_once == 1 or in_a_row(branches):
             return ()
         return tuple(_writers(graph, branches[0].edge.target, join))[:1]
     first = [next(_writers(graph, branch.edge.target, join), "") for branch in branches]
     writing = tuple(name for name in first if name)
     return writing[:2] if len(writing) > 1 else ()
+
+
+def in_a_row(branches: tuple[Branch, ...]) -> bool:
+    """Whether no two of the branches can run at once: each waits for the one before, directly or not."""
+    left, done = list(branches), set[str]()
+    while left:
+        ready = [branch for branch in left if done.issuperset(branch.waits_for)]
+        if len(ready) != 1:
+            return False
+        done.add(ready[0].key)
+        left.remove(ready[0])
+    return True
 
 
 def _writers(graph: Graph, start: str, join: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from engine.dsl.expressions import EvaluationError
 from engine.dsl.graph import Edge, NodeKind, RouterMode, RouterNode
 from engine.failures import FailureCode
 from engine.outcome import Completed, Failed
-from engine.runtime.fan_plan import branches_of
+from engine.runtime.fan_plan import branches_of, in_a_row
 from engine.states import RunStatus
 from engine.store.store import Store
 from tests.kit.engine import Rig, Script, real_rig, scripted
@@ -70,6 +70,51 @@ def test_a_bad_graph_of_elements_is_refused_before_any_branch(elements: list[obj
     """R225."""
     with pytest.raises(EvaluationError, match=said):
         branches_of(EACH, (EDGE,), elements)
+
+
+@pytest.mark.parametrize(
+    ("elements", "alone"),
+    [
+        ([element("a"), element("b", "a"), element("c", "b")], True),
+        ([element("c", "a", "b"), element("b", "a"), element("a")], True),
+        ([element("a"), element("b", "a"), element("c", "a")], False),
+        ([element("a"), element("b")], False),
+        ([element("a")], True),
+        ([], True),
+    ],
+)
+def test_elements_that_wait_for_each_other_one_by_one_never_run_at_once(elements: list[object], alone: bool) -> None:
+    """9.5, language.md 7.7: such branches may write the workspace."""
+    assert in_a_row(branches_of(EACH, (EDGE,), elements)) is alone
+
+
+def test_a_chain_of_elements_may_write_the_workspace(engine: Rig) -> None:
+    """9.5: nothing is marked; a fork in the chain is WORKSPACE_SAFETY before any branch starts."""
+    text = """
+vars:
+  items: json
+router spread:
+  mode: fan_out_each
+  over: "{{vars.items}}"
+  as: it
+  key: id
+  depends_on: needs
+tool work:
+  command: `echo {{outputs.spread.it.id}} >> trace`
+compute join:
+  await: wait_all
+  expr:
+    x: "1"
+workflow w:
+  entry: spread
+  spread -> work -> join -> done
+"""
+    chain = [element("b", "a"), element("a"), element("c", "b")]
+    assert engine.run(text, typed_vars={"items": chain}).status == RunStatus.FINISHED
+    assert engine.trace() == ["a", "b", "c"]
+    fork = [*chain, element("d", "a")]
+    assert engine.run(text, "r2", typed_vars={"items": fork}).failure_code == FailureCode.WORKSPACE_SAFETY
+    assert engine.trace() == ["a", "b", "c"]
 
 
 def test_branches_are_named_by_target_or_by_place() -> None:
