@@ -153,7 +153,8 @@ def rest_of(branch: Branch, line: Line, walked: Ending | str) -> Rest:
     if walked.status == RunStatus.FINISHED:
         return Rest(branch, BranchEnd.DONE, state, walked)
     if walked.status in (RunStatus.FAILED, RunStatus.FAILED_RESUMABLE) and line.attempt.stop.cause is None:
-        return Rest(branch, BranchEnd.FAILED, state, walked, walked.code, walked.error)
+        told = f"{walked.code}: {walked.error}" if walked.code else walked.error
+        return Rest(branch, BranchEnd.FAILED, state, walked, walked.code, told)
     if walked.status in (RunStatus.PAUSED_WAITING_HUMAN, RunStatus.PAUSED_OPERATOR):
         return Rest(branch, BranchEnd.PAUSED, state, walked)
     return Rest(branch, BranchEnd.STOPPED, state, walked)

@@ -98,12 +98,12 @@ def put(text: str, **values: str) -> str:
 
 
 def test_a_fail_node_in_a_branch_is_that_branchs_error(engine: Rig) -> None:
-    """R044: the join decides; alone it gives its code to the run, and a resume asks the guard again."""
+    """R044, 4.4: the error carries code and message, the join decides; alone it gives its code to the run, and a resume asks the guard again."""
     record = engine.run(put(REFUSES, strategy="wait_all"))
     assert (record.status, record.failure_code, engine.head().node_id) == (FR, "NOT_TODAY", "split")
-    assert "branch_split_guard: no false" in record.error
+    assert "branch_split_guard: NOT_TODAY: no false" in record.error
     errors = [event.data["error"] for event in engine.events("branch_finished") if event.data.get("error")]
-    assert errors == ["no false"]
+    assert errors == ["NOT_TODAY: no false"]
     assert engine.resume().failure_code == "NOT_TODAY"
 
 
@@ -112,7 +112,7 @@ def test_a_fail_node_in_a_branch_of_best_effort_is_told_to_the_join(engine: Rig)
     assert engine.run(put(REFUSES, strategy="best_effort")).status == RunStatus.FINISHED
     told = engine.outputs()["join"]
     assert told["told"] == 1
-    assert told["_failed_branches"] == [{"branch_id": "branch_split_guard", "error": "no false"}]
+    assert told["_failed_branches"] == [{"branch_id": "branch_split_guard", "error": "NOT_TODAY: no false"}]
 
 
 def test_a_fail_node_of_some_elements(engine: Rig) -> None:
@@ -122,7 +122,7 @@ def test_a_fail_node_of_some_elements(engine: Rig) -> None:
     best = engine.run(put(EACH, items="[1, 2, 3]", strategy="best_effort"), "r2")
     assert best.status == RunStatus.FINISHED
     told = engine.outputs("r2")["join"]["_failed_branches"]
-    assert [each["error"] for each in told] == ["no 2", "no 3"]
+    assert [each["error"] for each in told] == ["NOT_TODAY: no 2", "NOT_TODAY: no 3"]
 
 
 def test_no_elements_go_straight_to_the_join(engine: Rig) -> None:
