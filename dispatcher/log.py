@@ -17,35 +17,46 @@ from typing import Any, TextIO
 import structlog
 from structlog.types import Processor
 
+from dispatcher.journald import JournalHandler, is_journal, line_of
 from dispatcher.log_later import begin_if_arranged
 from engine.ports import Clock, SystemClock
 
+CONSOLE, JSON, JOURNALD = "console", "json", "journald"
+FORMS = (CONSOLE, JSON, JOURNALD)
 REPEAT_SECONDS = 60.0
 REMEMBERED = 1000
 _IGNORED_KEYS = frozenset({"time", "level", "seconds", "repeated"})
 _NOISY = {"apscheduler": logging.WARNING, "uvicorn.access": logging.WARNING}
 
 
-def configure(*, level: str = "info", form: str = "", stream: TextIO | None = None, clock: Clock | None = None) -> None:
-    """Send everything of ``level`` and above to ``stream`` (stderr), as ``console`` or ``json``.
+def configure(
+    *,
+    level: str = "info",
+    form: str = "",
+    stream: TextIO | None = None,
+    journal: str = "",
+    clock: Clock | None = None,
+) -> None:
+    """Send everything of ``level`` and above to ``stream`` (stderr), as ``console``, ``json`` or ``journald``.
 
-    An empty ``form`` means console on a terminal and JSON elsewhere. May be called again; the last call holds.
+    An empty ``form`` means console on a terminal, the journal where ``journal`` ($JOURNAL_STREAM) says that the stream
+    is it, and JSON elsewhere. May be called again; the last call holds.
     """
     target = stream or sys.stderr
     threshold = logging.getLevelNamesMapping()[level.upper()]
-    console = form == "console" or (not form and _is_terminal(target))
+    form = form or _form_of(target, journal)
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
         structlog.processors.format_exc_info,
     ]
-    handler = QuietHandler(target)
+    handler = JournalHandler() if form == JOURNALD else QuietHandler(target)
     handler.addFilter(RepeatFilter(clock or SystemClock()))
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _renderer(console, target)],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _renderer(form, target)],
         )
     )
     root = logging.getLogger()
@@ -120,8 +131,16 @@ def _is_terminal(stream: TextIO) -> bool:
         return False
 
 
-def _renderer(console: bool, target: TextIO) -> Processor:
-    if console:
+def _form_of(target: TextIO, journal: str) -> str:
+    if _is_terminal(target):
+        return CONSOLE
+    return JOURNALD if is_journal(target, journal) else JSON
+
+
+def _renderer(form: str, target: TextIO) -> Processor:
+    if form == JOURNALD:
+        return line_of
+    if form == CONSOLE:
         return structlog.dev.ConsoleRenderer(colors=_is_terminal(target), timestamp_key="time")
     return structlog.processors.JSONRenderer(default=str, ensure_ascii=False)
 

@@ -31,6 +31,13 @@ _LOOK = 0.05
 _BLOCK = 64 * 1024
 _SECRET_ENDS = ("_TOKEN", "_SECRET", "_PASSWORD", "_KEY", "_CREDENTIALS")
 _OUR_PREFIX = "POINTSMAN_"
+_MANAGERS = frozenset(
+    {
+        *("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "CREDENTIALS_DIRECTORY", "JOURNAL_STREAM", "INVOCATION_ID"),
+        *("LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "SYSTEMD_EXEC_PID", "MAINPID"),
+    }
+)
+"""What a service manager says to the daemon: no child may speak for it, nor be pointed at its credentials."""
 _CANNOT_RUN, _NOT_FOUND = 126, 127
 _PROC = Path("/proc")
 _machine = SystemClock()
@@ -147,8 +154,8 @@ def run(spec: CommandSpec, clock: Clock) -> ProcessEnd:
 
 
 def clean_environment(base: Mapping[str, str], secrets: Collection[str]) -> dict[str, str]:
-    """``base`` without secrets and settings of ours: what a tool or an agent may see (engine.md 12.4)."""
-    hidden = frozenset(secrets)
+    """``base`` without secrets, settings of ours and what a service manager said to us alone (engine.md 12.4)."""
+    hidden = _MANAGERS | frozenset(secrets)
     return {
         name: value
         for name, value in base.items()

@@ -170,7 +170,8 @@ class Session:
         def begin() -> None:
             from dispatcher.log import configure
 
-            configure(level=level, form=self.log_format, stream=self.output.err)
+            journal = self.environment.get("JOURNAL_STREAM", "")
+            configure(level=level, form=self.log_format, stream=self.output.err, journal=journal)
 
         self._logging = True
         arrange(level, begin)

@@ -167,14 +167,14 @@ def _print_version(context: click.Context, _parameter: click.Parameter, value: b
 
 def global_options(*, hidden: bool) -> list[click.Parameter]:
     """The options that stand before or after the verb (interface.md 1); shown by the group, hidden at the verbs."""
-    level, form = click.Choice(LEVELS), click.Choice(("console", "json"))
+    level, form = click.Choice(LEVELS), click.Choice(("console", "json", "journald"))
     options = [
         _option(_set_store_dir, "--store-dir", metavar="DIR", help="where state lives"),
         _option(_set_store_url, "--store-url", metavar="URL", help="a database instead of the one in the store dir"),
         _option(_set_config, "--config", metavar="FILE", help="the configuration; else ./pointsman.yaml"),
         _option(_set_json, "--json", is_flag=True, help="one JSON document on stdout, nothing else there"),
         _option(_set_level, "--log-level", type=level, help="how much is logged on stderr"),
-        _option(_set_format, "--log-format", type=form, help="how logs look; console on a terminal, else json"),
+        _option(_set_format, "--log-format", type=form, help="how logs look; by itself as stderr wants it"),
         click.Option(
             ["global_version", "--version"],
             is_flag=True,

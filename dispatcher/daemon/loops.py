@@ -150,7 +150,7 @@ def forever(daemon: Daemon) -> int:
     daemon.wake, daemon.next_at = clockwork.wake, clockwork.next_at
     daemon.beat()
     clockwork.start()
-    _attend(daemon)
+    attend(daemon)
     clockwork.stop()
     stop(daemon)
     if broken:
@@ -160,7 +160,7 @@ def forever(daemon: Daemon) -> int:
     return 0
 
 
-def _attend(daemon: Daemon) -> None:
+def attend(daemon: Daemon) -> None:
     """Wait for messages; tell systemd how it goes while progress is fresh."""
     ready, pinged = False, daemon.clock.monotonic()
     while True:

@@ -224,6 +224,7 @@ def test_a_clean_environment_has_no_secret_and_no_setting_of_ours() -> None:
         "FORGE": "named in the configuration",
         "KEYBOARD": "us",
     }
+    base |= {"NOTIFY_SOCKET": "/run/n", "CREDENTIALS_DIRECTORY": "/run/credentials/x", "JOURNAL_STREAM": "8:1"}
     assert clean_environment(base, {"FORGE"}) == {"PATH": "/bin", "HOME": "/h", "KEYBOARD": "us"}
 
 
