@@ -58,6 +58,8 @@ def execute(line: Line, step: Step) -> Outcome:
 
 def _once(line: Line, step: Step) -> Outcome:
     try:
+        if not step.node.needs:
+            return _run(line, step)
         with leased(line, step) as held:
             return _run(line, replace(step, leased=held))
     except Exception as problem:  # noqa: BLE001 - nodes never raise past here; everything becomes an outcome
@@ -75,7 +77,7 @@ def _run(line: Line, step: Step) -> Outcome:
 
 def _context(line: Line, step: Step) -> NodeContext:
     """What the node sees; a connector's operation also gets the way to make its call."""
-    context = replace(context_of(line, step), ask=Asked(line, step).ask_later)
+    context = context_of(line, step, Asked(line, step).ask_later)
     if not isinstance(step.node, ToolNode) or not step.node.action:
         return context
     known = line.attempt.settings.around.catalogue or {}

@@ -68,7 +68,8 @@ def launch(host: Host, request: LaunchRequest) -> RunRecord:
     if not lock.take(request.lock_fd):
         raise RunConflict(f"run {run_id} already exists and is executed by {lock.holder_text()}", "choose another id")
     try:
-        _refuse_used(host, run_id)
+        if request.run_id is not None:
+            _refuse_used(host, run_id)
         workspace = isolated(host, prepared.program.graph, request.workspace, run_id)
         _launch_locked(host, replace(request, workspace=workspace), prepared, lock)
     finally:

@@ -7,7 +7,7 @@ language.md 7.4 and engine.md 9.1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from engine.checkpoint import Spent
@@ -54,12 +54,12 @@ FRESH = LoopState()
 def cross(state: LoopState, output: object, spent: Spent) -> LoopState:
     """The state after one crossing: count, rotate the copies, note the price of the pass."""
     still = state.still + 1 if state.crossings and state.current == output else 1
-    return replace(
-        state,
+    return LoopState(
         crossings=state.crossings + 1,
         previous=state.current,
         current=output,
         still=still,
+        entered=state.entered,
         crossed=spent,
     )
 

@@ -6,8 +6,9 @@ language.md 7.8 and engine.md 12.4 (the smallest limit wins).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from engine.checkpoint import interaction_id
 from engine.dsl.durations import DurationError, parse_duration
@@ -15,7 +16,8 @@ from engine.dsl.environment import expand
 from engine.dsl.graph import AgentNode, Edge, Mapped, Node, NodeKind, SignalNode, ToolNode
 from engine.dsl.rendering import value
 from engine.failures import FailureCode
-from engine.nodes.base import Limit, NodeContext
+from engine.nodes.base import Limit, NodeContext, no_questions
+from engine.outcome import Question
 from engine.runtime.attempt import Line
 from engine.runtime.budget import remaining_duration
 from engine.runtime.gates import grace_of
@@ -90,9 +92,10 @@ def question_id(line: Line, step: Step) -> str:
     return f"{identity}_{line.branch.replace('/', '_')}" if line.branch else identity
 
 
-def context_of(line: Line, step: Step) -> NodeContext:
-    """What the node sees of the run in this execution."""
+def context_of(line: Line, step: Step, ask: Callable[[Question], str] = no_questions) -> NodeContext:
+    """What the node sees of the run in this execution; ``ask`` as in ``NodeContext``."""
     attempt = line.attempt
+    places = _places(line, step)
     return NodeContext(
         run_id=attempt.run_id,
         graph=attempt.graph,
@@ -105,18 +108,21 @@ def context_of(line: Line, step: Step) -> NodeContext:
         watcher=attempt.stop.signs,
         clock=attempt.clock,
         lock_fd=attempt.lock_fd,
-        environment={**attempt.environment, **_places(line, step)},
+        environment={**attempt.environment, **places} if places else attempt.environment,
         label=f"{step.node.name}{'-' + step.path if step.path else ''}",
         warn=attempt.runlog.alert,
         log=attempt.runlog.block,
         output_cap=attempt.settings.output_cap,
         answered=_answered(line, step),
-        held=(*step.leased.descriptors, *(each.descriptor for each in attempt.lent.values())),
+        held=(*step.leased.descriptors, *(each.descriptor for each in attempt.lent.values())) if places else (),
+        ask=ask,
     )
 
 
 def _places(line: Line, step: Step) -> dict[str, str]:
     """The places that a process of the node may use, by the names of their variables."""
+    if not line.attempt.lent and not step.leased.places:
+        return {}
     places = {**{name: each.place for name, each in line.attempt.lent.items()}, **step.leased.places}
     return {f"{PLACE_VARIABLE}{name.upper()}": place for name, place in places.items()}
 
@@ -146,7 +152,10 @@ def limit_of(line: Line, node: Node) -> Limit:
 def run_limit(line: Line) -> Limit:
     """The smallest limit that is not the node's own."""
     attempt = line.attempt
-    limits = [Limit(attempt.settings.process_timeout, FailureCode.TIMEOUT, "the ceiling of one process")]
+    ceiling = _ceiling(attempt.settings.process_timeout)
+    if attempt.deadline is None and not attempt.caps.duration:
+        return ceiling
+    limits = [ceiling]
     if attempt.deadline is not None:
         rest = max(0.001, attempt.deadline - attempt.clock.monotonic())
         limits.append(Limit(rest, FailureCode.TIMEOUT, "--timeout"))
@@ -155,6 +164,11 @@ def run_limit(line: Line) -> Limit:
         text = f"max_duration of {attempt.caps.duration:g} s"
         limits.append(Limit(max(0.001, rest_of_budget), FailureCode.BUDGET_EXCEEDED, text))
     return min(limits, key=lambda limit: limit.seconds)
+
+
+@cache
+def _ceiling(seconds: float) -> Limit:
+    return Limit(seconds, FailureCode.TIMEOUT, "the ceiling of one process")
 
 
 def own_timeout(node: Node, environment: Mapping[str, str]) -> float:

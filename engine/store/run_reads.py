@@ -6,7 +6,7 @@ cannot be reached, which raises StoreUnreachable (engine.md 1.6, 2.3).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import RowMapping, Select, bindparam, select, text
@@ -17,19 +17,19 @@ from engine.states import RunStatus
 from engine.store.changes import Listing, RunFilter, Stop, UnreadableRun
 from engine.store.cursors import Cursor
 from engine.store.database import Database
-from engine.store.names import OPEN, table
+from engine.store.names import OPEN, OPEN_STATUSES, table
 from engine.store.prepared import Among, PreparedRead
 from engine.store.records import read_run
 
 _RUN = table("run")
 _TOMBSTONE = table("tombstone")
-_CHUNK = 500
 
 READ_RUN = PreparedRead(_RUN.c, _RUN.c.id == bindparam("the_run"))
 READ_TOMBSTONE = PreparedRead([_TOMBSTONE.c.run_id], _TOMBSTONE.c.run_id == bindparam("the_run"))
 _STOP = select(_RUN.c.status, _RUN.c.stop_request, _RUN.c.stop_reason, _RUN.c.epoch)
 _ONE = PreparedRead(_RUN.c, _RUN.c.id == bindparam("the_run"), locking=False)
 _AMONG = Among(_RUN.c, _RUN.c.id)
+_GONE = Among([_TOMBSTONE.c.run_id], _TOMBSTONE.c.run_id)
 _STATUSES = Among([_RUN.c.id, _RUN.c.status], _RUN.c.id)
 _RUNNING = PreparedRead(
     _RUN.c, text(OPEN), text(f"status = '{RunStatus.RUNNING}'"), order=[_RUN.c.claimed_at], locking=False
@@ -84,18 +84,16 @@ class RunReads:
 
     def deleted_among(self, run_ids: Iterable[str]) -> frozenset[str]:
         """Those of the ids whose run was deleted."""
-        gone: set[str] = set()
-        with self._database.read() as connection:
-            for part in _chunks(run_ids):
-                query = select(_TOMBSTONE.c.run_id).where(_TOMBSTONE.c.run_id.in_(part))
-                gone.update(connection.execute(query).scalars())
-        return frozenset(gone)
+        with self._database.read_raw() as cursor:
+            return frozenset(row["run_id"] for row in _GONE.many(cursor, run_ids))
 
     def list(self, wanted: RunFilter = RunFilter()) -> Listing:
         """Runs, newest first."""
         query = select(_RUN).order_by(_RUN.c.created_at.desc(), _RUN.c.id.desc())
         if wanted.statuses:
             query = query.where(_RUN.c.status.in_(wanted.statuses))
+            if set(wanted.statuses) <= set(OPEN_STATUSES):
+                query = query.where(text(OPEN))  # said word for word, so that the index of what is open is used
         if wanted.workflow:
             query = query.where(_RUN.c.workflow == wanted.workflow)
         if wanted.parent_id:
@@ -134,8 +132,3 @@ def _listing(rows: Iterable[Mapping[str, Any]]) -> Listing:
         except RecordUnreadable as error:
             unreadable.append(UnreadableRun(str(row["id"]), error.message))
     return Listing(tuple(records), tuple(unreadable))
-
-
-def _chunks(run_ids: Iterable[str]) -> Iterable[Sequence[str]]:
-    every = tuple(dict.fromkeys(run_ids))
-    return (every[start : start + _CHUNK] for start in range(0, len(every), _CHUNK))
