@@ -10,7 +10,6 @@ from connectors.github.app import AppCredential
 from connectors.github.client import API_VERSION, PUBLIC, USER_AGENT, Library
 from connectors.github.code_writes import CodeWrites
 from connectors.github.projects import Projects
-from connectors.github.reads import Reads
 from connectors.github.writes import IssueWrites
 from connectors.limiter.limiter import Limiter
 from connectors.transport.client import Transport, guarded
@@ -23,7 +22,7 @@ HEADERS = {
 """What a transport to GitHub sends with every request (``Parts.headers``)."""
 
 
-class GitHubClient(Reads, IssueWrites, CodeWrites, Projects):
+class GitHubClient(Projects, IssueWrites, CodeWrites):
     """Everything that can be asked and changed."""
 
     def __init__(

@@ -18,11 +18,13 @@ from connectors.errors import AmbiguousEffect, Evidence, ForgeRefused, RateLimit
 from connectors.forge.client import ProjectTarget
 from connectors.forge.records import Issue, Missing, MissingKind, ProjectField, ProjectItem
 from connectors.github.mapping import GHOST, Payload, Text
-from connectors.github.reads import Wired
+from connectors.github.reads import Reads
 from connectors.transport.models import Misfit, accept, fitting
 from connectors.transport.request import Answer
 
 PAGE = 100
+NOT_FOUND = "NOT_FOUND"
+"""The type of a graph's error that names something that is not there."""
 _ISSUE = """
   number databaseId title body state url createdAt updatedAt author { login } repository { nameWithOwner }
   labels(first: 100) { nodes { name } } assignees(first: 20) { nodes { login } }
@@ -237,7 +239,7 @@ _PLACED = TypeAdapter(Placed)
 _MADE = TypeAdapter(Made)
 
 
-class Projects(Wired):
+class Projects(Reads):
     """Implements what ``forge.client.ProjectClient`` adds."""
 
     _ids: tuple[str, str] | None = None
@@ -247,7 +249,12 @@ class Projects(Wired):
         """The status field as it is now. Raises ``ForgeRefused`` when there is no such project or field."""
         project = self._project
         told = {"owner": project.owner, "number": project.number, "field": project.field}
-        found = _at(self._graphql(errand, _PROJECT, told), "repositoryOwner", "projectV2")
+        try:
+            found = _at(self._graphql(errand, _PROJECT, told), "repositoryOwner", "projectV2")
+        except (ForgeRefused, Unreachable) as error:
+            if error.evidence.code != NOT_FOUND:
+                raise
+            found = None
         if not isinstance(found, Mapping) or not isinstance(found.get("field"), Mapping):
             where = f"project {project.number} of {project.owner}"
             evidence = Evidence(kind="not_found_or_hidden", status=404)
@@ -291,12 +298,14 @@ class Projects(Wired):
         told = {"owner": owner, "name": name, "number": number, "field": self._project.field, "first": 50}
         try:
             found = _at(self._graphql(errand, _ITEM, told), "repository", "issue")
-        except ForgeRefused as error:
-            if error.evidence.code == "NOT_FOUND":
-                return Missing(MissingKind.NOT_FOUND)
+        except (ForgeRefused, Unreachable) as error:
+            if error.evidence.code != NOT_FOUND:
+                raise
+            # An error beside data says nothing about a card; the other interface does.
+            missing = self.issue(number, errand)
+            if isinstance(missing, Missing):
+                return missing
             raise
-        if found is None:
-            return Missing(MissingKind.NOT_FOUND)
         try:
             issue = fitting(found, _PLACED)
         except Misfit as error:

@@ -261,7 +261,7 @@ class Transport:
             kind=problem.kind.value,
             status=problem.status,
             code=problem.code,
-            message=self.parts.redactor.clean(problem.message),
+            message=self.parts.redactor.clean(problem.message).rstrip("."),
             request_id=problem.request_id,
             where=self.parts.redactor.clean(problem.where),
             wire=wire.as_json(),

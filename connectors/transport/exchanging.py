@@ -26,6 +26,7 @@ from connectors.transport.request import (
     LARGEST_BODY,
     Answer,
     BodyUnreadable,
+    CredentialMissing,
     NotSerialisable,
     Origin,
     Request,
@@ -153,7 +154,7 @@ class Exchanger:
         """Why a listing stops for an exception of a read."""
         if any(isinstance(cause, DeadlineExceeded | httpx.TimeoutException) for cause in chain(error)):
             return StopReason.DEADLINE
-        if isinstance(error, AddressRefused | NotSerialisable):
+        if isinstance(error, AddressRefused | CredentialMissing | NotSerialisable):
             return StopReason.REFUSED
         return StopReason.DECODE if isinstance(error, BodyUnreadable) else StopReason.PAGE_FAILED
 

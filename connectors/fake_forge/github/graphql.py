@@ -142,10 +142,9 @@ def update_pull(call: Call, given: Input) -> Node:
     repo, issue = _content(call, given.get("pullRequestId"))
     if repo.rights.get(call.user.login) not in WRITERS or issue.pull is None:
         raise Problem("FORBIDDEN", "Resource not accessible by personal access token")
-    doer = deeds.Doer(call.desk, call.user.login)
-    deeds.edit(doer, repo, issue, given.get("title"), given.get("body"))
+    deeds.edit(doer(call), repo, issue, given.get("title"), given.get("body"))
     if given.get("state"):
-        deeds.set_state(doer, repo, issue, str(given["state"]).lower())
+        deeds.set_state(doer(call), repo, issue, str(given["state"]).lower())
     return Node("UpdatePullRequestPayload", {"pullRequest": Graph(call).card(repo, issue)})
 
 

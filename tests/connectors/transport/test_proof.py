@@ -59,12 +59,17 @@ def full_then(ending: Script) -> Script:
     return script
 
 
-def sending(data: bytes) -> Script:
+def sending(data: bytes, ending: Script = Peered.end) -> Script:
     def script(connection: Peered) -> None:
         connection.send(data)
-        connection.end()
+        ending(connection)
 
     return script
+
+
+def garbage_record(connection: Peered) -> None:
+    connection.plain_send(b"\x17\x03\x03\x00\x20" + b"x" * 32)
+    connection.hang()
 
 
 def over_tls(script: Script, context: ssl.SSLContext) -> Script:
@@ -119,12 +124,12 @@ FAULTS = {
     "tls_full_then_end_without_notice": Fault("C093", full_then(Peered.end), tls=("forge.test",)),
     "tls_full_then_garbage_record": Fault(
         "C093",
-        full_then(lambda connection: (connection.plain_send(b"\x17\x03\x03\x00\x20" + b"x" * 32), connection.hang())),
+        full_then(garbage_record),
         tls=("forge.test",),
     ),
     "body_stalls": Fault(
         "C097",
-        full_then(lambda c: (c.send(HEAD_201 + b"content-length: 20\r\n\r\n{"), c.hang())),
+        full_then(sending(HEAD_201 + b"content-length: 20\r\n\r\n{", Peered.hang)),
         quick=True,
         status=201,
     ),

@@ -44,11 +44,16 @@ def says(status: int, body: Any = None, **headers: str) -> Callable[[Peered], No
     return lambda connection: connection.answer(status, json.dumps(body).encode(), told)
 
 
+def cut(connection: Peered) -> None:
+    connection.send(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{")
+    connection.end()
+
+
 BROKEN: dict[str, Callable[[Peered], None]] = {
     "502": says(502),
     "reset": Peered.reset,
     "closed": Peered.end,
-    "cut": lambda connection: (connection.send(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"), connection.end()),
+    "cut": cut,
 }
 
 
