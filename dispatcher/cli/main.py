@@ -40,6 +40,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         "fmt": Verb("dispatcher.cli.fmt", "write workflow files in the usual form", _W, "NOTHING"),
         "language-server": Verb("dispatcher.cli.language_server", "serve editors over stdin and stdout", _W, "NOTHING"),
         "completion": Verb("dispatcher.cli.completion", "print a completion script for a shell", _W, "NOTHING"),
+        "man": Verb("dispatcher.cli.man", "print manual pages, or install them", _W, "NOTHING"),
         "run": Verb("dispatcher.cli.run", "launch a workflow and execute it until it stops", _R),
         "resume": Verb("dispatcher.cli.resume", "go on with a run where it stopped, with answers if it asked", _R),
         "answer": Verb("dispatcher.cli.answer", "answer a question that does not stop its run", _R, "NOTHING"),

@@ -22,7 +22,7 @@ EXPRESSIONS = [
 ]
 SCRAPED = {"instance", "job"}
 """Labels that every scrape adds."""
-OF_FORGES = ("pointsman_forge_", "pointsman_conditional_", "pointsman_effect")
+OF_FORGES = ("pointsman_forge_", "pointsman_address_", "pointsman_conditional_", "pointsman_effect")
 """What connectors count is read per credential, in Prometheus itself."""
 _SELECTOR = re.compile(r"(pointsman_\w+)(?:\{([^}]*)\})?")
 
