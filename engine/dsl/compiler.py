@@ -272,8 +272,18 @@ def _tool(draft: Draft, node: NodeDraft, shared: dict[str, Any]) -> Node:
         parallel_safe=section.flag("parallel_safe"),
         readonly=section.flag("readonly"),
         postcondition=_template(draft, section, "postcondition"),
+        policy=section.text("policy"),
+        repairs=_repairs(section),
         sandbox=_sandbox(section),
     )
+
+
+def _repairs(section: Section) -> int:
+    """How often a command is run again for its postcondition: once, unless its recovery says otherwise."""
+    if section.text("policy") != "recover":
+        return 0
+    inner = section.section("recovery")
+    return int(inner.number("max_repair_attempts")) if inner and inner.has("max_repair_attempts") else 1
 
 
 def _param(draft: Draft, scalar: Scalar | None) -> Template:

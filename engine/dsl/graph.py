@@ -215,7 +215,8 @@ class Node:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolNode(Node):
     """A tool. Exactly one of ``command``, ``script`` and ``action`` is set; ``timeout`` in seconds, 0 for none
-    and for an environment form, which stays in ``timeout_text`` until the node runs (language.md 2.6)."""
+    and for an environment form, which stays in ``timeout_text`` until the node runs (language.md 2.6). ``repairs`` is
+    how often the command may be run again while its ``postcondition`` does not hold, 0 unless ``policy`` is recover."""
 
     command: Template | None = None
     script: Template | None = None
@@ -229,6 +230,8 @@ class ToolNode(Node):
     parallel_safe: bool = False
     readonly: bool = False
     postcondition: Template | None = None
+    policy: str = ""
+    repairs: int = 0
     sandbox: str = ""
 
 

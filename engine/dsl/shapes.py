@@ -195,10 +195,10 @@ _TOOL = {
     "sandbox": _SANDBOX,
     "compress": _COMPRESS,
     "permission": Prop(Want.WORD, ("off", "ask", "deny"), Mark.IGNORED, code="C110"),
-    "goal": Prop(Want.TEXT, mark=Mark.ADVISORY),
-    "postcondition": Prop(Want.TEXT, mark=Mark.EXTENDED),
-    "policy": _words("required", "recover", "best_effort", code="C103", mark=Mark.EXTENDED),
-    "recovery": _block("recovery", Mark.EXTENDED),
+    "goal": _TEXT,
+    "postcondition": _TEXT,
+    "policy": _words("required", "recover", "best_effort", code="C103"),
+    "recovery": _block("recovery"),
     "action": Prop(Want.REF),
     "connection": Prop(Want.TEXT, names="connection"),
     "params": _block("params"),
@@ -291,7 +291,12 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "expr": Shape({}, _TEXT),
         "params": Shape({}, Prop(Want.OPEN), twice="C264"),
         "recovery": Shape(
-            {"max_repair_attempts": _INT, "max_agent_attempts": _INT, "model": _TEXT, "agent_tools": _TOOLS}
+            {
+                "max_repair_attempts": _INT,
+                "max_agent_attempts": Prop(Want.INT, mark=Mark.EXTENDED),
+                "model": Prop(Want.TEXT, mark=Mark.EXTENDED),
+                "agent_tools": Prop(Want.TOOLS, mark=Mark.EXTENDED),
+            }
         ),
         "sandbox": Shape(_SANDBOX_BLOCK),
         "sandbox_build": Shape({"dockerfile": _TEXT, "context": _TEXT, "args": _MAP}),

@@ -47,35 +47,86 @@ INTERPRETERS = MappingProxyType(
 """language -> the start of the argument list; the script's path follows."""
 
 
+REQUIRED, RECOVER, BEST_EFFORT = "required", "recover", "best_effort"
+"""What follows when a postcondition does not hold: the node fails; the command is run again; a warning."""
+
+
 def run(context: NodeContext) -> Outcome:
-    """Run the process once and judge its end. Raises OSError when the system starts no process."""
+    """Run the process, judge its end, and see that its postcondition holds, if it has one (language.md 5.5).
+
+    With ``policy: recover`` the command is run again, so often as its ``recovery`` says, until the postcondition holds.
+    Raises OSError when the system starts no process.
+    """
     node = context.node
     assert isinstance(node, ToolNode)
     if node.action:
         return action.run(context)
+    until = context.clock.monotonic() + context.limit.seconds
+    for repair in range(node.repairs + 1):
+        outcome = _once(context, node, until)
+        unmet = _unmet(context, node, until) if isinstance(outcome, Completed) else None
+        if unmet is None:
+            return outcome
+        if unmet.code != FailureCode.EXECUTION_FAILED:
+            return unmet
+        if node.policy == BEST_EFFORT:
+            context.warn(f"node {node.name}: {unmet.message}")
+            return outcome
+        if repair < node.repairs:
+            context.warn(f"node {node.name}: {unmet.message}; the command is run again")
+    assert unmet is not None
+    return unmet
+
+
+def _unmet(context: NodeContext, node: ToolNode, until: float) -> Failed | None:
+    """The failure that a postcondition means which does not hold, or cannot be judged; None when it holds."""
+    if node.postcondition is None:
+        return None
+    rendered = command(node.postcondition, context.scope, _json_fields(context, node))
+    end = _process(context, ("bash", "-c", rendered.text), until, "-postcondition")
+    if end.stopped or end.timed_out:
+        return verdict(end, shell=False, limit=context.limit)
+    if end.exit_code == 0:
+        return None
+    how = f"signal {end.signal}" if end.signal else f"exit code {end.exit_code}"
+    return Failed(FailureCode.EXECUTION_FAILED, f"the postcondition does not hold ({how}){_ends(end)}")
+
+
+def _once(context: NodeContext, node: ToolNode, until: float) -> Outcome:
     argv = _argv(context, node)
     for folder in (context.folders.scratch, context.folders.artifact_files):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    end = _process(context, argv, until)
+    failed = verdict(end, shell=node.command is not None or node.language in SHELL_LANGUAGES, limit=context.limit)
+    return failed or Completed(output_of(end.stdout))
+
+
+def _process(context: NodeContext, argv: tuple[str, ...], until: float, part: str = "") -> ProcessEnd:
+    """Run one process of the node, at most until that monotonic second; ``part`` tells its files apart."""
     spec = CommandSpec(
         argv=argv,
         folder=context.folders.workspace,
         environment=context.environment,
         stop=context.stop,
-        outputs=OutputPlace(context.folders.output, context.label, context.output_cap),
-        limit=context.limit.seconds,
+        outputs=OutputPlace(context.folders.output, f"{context.label}{part}", context.output_cap),
+        limit=max(0.001, until - context.clock.monotonic()),
         lock_fd=context.lock_fd,
         held=context.held,
         watcher=context.watcher,
     )
     end = run_process(spec, context.clock)
-    context.log(f"[{context.label}]", _text(end.stderr.head if not end.stderr.truncated else end.stderr.tail))
-    failed = verdict(end, shell=node.command is not None or node.language in SHELL_LANGUAGES, limit=context.limit)
-    return failed or Completed(output_of(end.stdout))
+    said = end.stderr.head if not end.stderr.truncated else end.stderr.tail
+    context.log(f"[{context.label}{part}]", _text(said))
+    return end
+
+
+def _json_fields(context: NodeContext, node: ToolNode) -> frozenset[str]:
+    schema = context.graph.schema_of(node.input)
+    return frozenset(f.name for f in schema.fields if f.type is ValueType.JSON) if schema else frozenset()
 
 
 def _argv(context: NodeContext, node: ToolNode) -> tuple[str, ...]:
-    schema = context.graph.schema_of(node.input)
-    json_fields = frozenset(f.name for f in schema.fields if f.type is ValueType.JSON) if schema else frozenset()
+    json_fields = _json_fields(context, node)
     if node.command is not None:
         rendered = command(node.command, context.scope, json_fields)
         for gap in rendered.unresolved:

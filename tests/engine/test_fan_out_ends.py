@@ -98,7 +98,7 @@ def put(text: str, **values: str) -> str:
 
 
 def test_a_fail_node_in_a_branch_is_that_branchs_error(engine: Rig) -> None:
-    """R044, 4.4: the error carries code and message, the join decides; alone it gives its code to the run, and a resume asks the guard again."""
+    """R044, 4.4: its error carries code and message; alone it gives its code to the run; a resume asks its guard."""
     record = engine.run(put(REFUSES, strategy="wait_all"))
     assert (record.status, record.failure_code, engine.head().node_id) == (FR, "NOT_TODAY", "split")
     assert "branch_split_guard: NOT_TODAY: no false" in record.error

@@ -299,7 +299,7 @@ LATER = {
     "C269": Case(
         flow('  a -> b as foreach f(x in "{{outputs.a}}")\n  b -> a as foreach f(y in "{{outputs.a}}")\n  a -> done\n')
     ),
-    "X001": Case(tool("  postcondition: `true`\n"), line=3),
+    "X001": Case(agent('  command: "x"\n'), line=3),
 }
 
 _SKILL = "---\nname: {}\ndescription: {}\n---\ntext\n"

@@ -8,6 +8,7 @@ import pytest
 
 from engine.capture import Captured
 from engine.dsl.graph import NodeKind
+from engine.errors import SourceInvalid
 from engine.failures import FailureCode
 from engine.nodes.base import Limit
 from engine.nodes.kinds import NODE_KINDS
@@ -153,3 +154,55 @@ def test_the_tightest_limit_names_the_code(
     assert rig.trace() == ["x"]
     assert not rig.events("node_recovery")
     assert not rig.trace("late")
+
+
+VERIFIED = """
+tool make:
+  command: `echo x >> trace; {command}`
+  goal: "the file is there"
+  postcondition: `test "$(wc -l < trace)" -ge {wanted}`
+  policy: {policy}
+{recovery}
+workflow w:
+  entry: make
+  make -> done
+"""
+
+
+def verified(policy: str, wanted: int, recovery: str = "", command: str = "true") -> str:
+    made = VERIFIED.replace("{policy}", policy).replace("{wanted}", str(wanted)).replace("{recovery}", recovery)
+    return made.replace("{command}", command)
+
+
+@pytest.mark.parametrize(
+    ("policy", "wanted", "recovery", "status", "runs"),
+    [
+        ("required", 1, "", RunStatus.FINISHED, 1),
+        ("required", 2, "", RunStatus.FAILED_RESUMABLE, 1),
+        ("best_effort", 2, "", RunStatus.FINISHED, 1),
+        ("recover", 2, "", RunStatus.FINISHED, 2),
+        ("recover", 3, "", RunStatus.FAILED_RESUMABLE, 2),
+        ("recover", 3, "  recovery:\n    max_repair_attempts: 2\n", RunStatus.FINISHED, 3),
+        ("recover", 2, "  recovery:\n    max_repair_attempts: 0\n", RunStatus.FAILED_RESUMABLE, 1),
+    ],
+)
+def test_a_postcondition_is_seen_to(
+    engine: Rig, policy: str, wanted: int, recovery: str, status: RunStatus, runs: int
+) -> None:
+    """language.md 5.5: what a command left behind is looked at, not what it says."""
+    record = engine.run(verified(policy, wanted, recovery))
+    assert (record.status, len(engine.trace())) == (status, runs)
+    if status is RunStatus.FAILED_RESUMABLE:
+        assert record.failure_code == FailureCode.EXECUTION_FAILED
+        assert "the postcondition does not hold (exit code 1)" in record.error
+
+
+def test_a_command_that_fails_is_not_asked_for_its_postcondition(engine: Rig) -> None:
+    record = engine.run(verified("recover", 1, command="exit 127"))
+    assert (record.failure_code, engine.trace()) == (FailureCode.TOOL_FAILED_PERMANENT, ["x"])
+
+
+def test_a_repair_by_a_model_is_refused_at_launch(engine: Rig) -> None:
+    """X001: nobody here runs it."""
+    with pytest.raises(SourceInvalid, match="max_agent_attempts"):
+        engine.run(verified("recover", 1, "  recovery:\n    max_agent_attempts: 1\n"))
