@@ -341,3 +341,21 @@ def test_an_app_gets_a_token_that_ends_by_the_clock_of_the_forge(forge: FakeForg
         assert call("GET", REPO).status_code == 200
         forge.clock(advance=3601)
         assert call("GET", REPO).status_code == 401
+
+
+def test_a_pull_is_changed_and_readied_in_one_document(forge: FakeForge, call: Caller) -> None:
+    number = forge.act("create_pull", head="work", title="Work")["number"]
+    node = call("GET", f"{REPO}/pulls/{number}").json()["node_id"]
+    text = """mutation($id: ID!, $fields: UpdatePullRequestInput!) {
+      update: updatePullRequest(input: $fields) { pullRequest { id } }
+      draft: convertPullRequestToDraft(input: {pullRequestId: $id}) { pullRequest { id isDraft } }
+    }"""
+    done = ask(call, text, id=node, fields={"pullRequestId": node, "title": "Other", "state": "CLOSED"})
+    assert done["data"]["draft"]["pullRequest"]["isDraft"]
+    shown = call("GET", f"{REPO}/pulls/{number}").json()
+    assert (shown["title"], shown["state"], shown["draft"]) == ("Other", "closed", True)
+
+
+def test_a_large_file_can_be_read_as_a_blob(forge: FakeForge, call: Caller) -> None:
+    sha = call("GET", f"{REPO}/contents/README.md").json()["sha"]
+    assert base64.b64decode(call("GET", f"{REPO}/git/blobs/{sha}").json()["content"]) == b"# demo\n"

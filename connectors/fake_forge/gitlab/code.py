@@ -22,6 +22,16 @@ def get_branch(call: Call) -> Answer:
     return Answer(200, show(call).branch(repo, call.params["branch"]))
 
 
+def get_tag(call: Call) -> Answer:
+    """A tag."""
+    repo = repo_of(call)
+    name = call.params["tag"]
+    sha = repo.refs.get(f"refs/tags/{name}")
+    if sha is None:
+        raise Refusal(404, "404 Tag Not Found")
+    return Answer(200, {"name": name, "target": sha, "message": "", "commit": show(call).commit(repo, sha)})
+
+
 def create_branch(call: Call) -> Answer:
     """``branch``, ``ref``: 400 when it exists."""
     repo = writing(call, repo_of(call), DEVELOPER)
@@ -195,6 +205,7 @@ _REPO = "/projects/{project}"
 _CODE = _REPO + "/repository"
 ROUTES = (
     Route("GET", _CODE + "/branches/{branch}", "ref.get", get_branch, "read"),
+    Route("GET", _CODE + "/tags/{tag}", "ref.get", get_tag, "read"),
     Route("POST", _CODE + "/branches", "branch.create", create_branch, "contents"),
     Route("DELETE", _CODE + "/branches/{branch}", "branch.delete", delete_branch, "contents"),
     Route("GET", _CODE + "/commits/{sha}", "commit.get", get_commit, "read"),

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 from connectors.fake_forge import deeds
 from connectors.fake_forge.deeds import Doer
-from connectors.fake_forge.records import Issue, Repo
+from connectors.fake_forge.records import Issue, Repo, Review
 
-COMMANDS = ("close", "reopen", "label", "unlabel", "relabel", "assign", "unassign", "title", "confidential", "lock")
-LINE = re.compile(rf"/({'|'.join(COMMANDS)})\b[ \t]*(.*)")
+COMMANDS = ("close", "reopen", "label", "unlabel", "relabel", "assign", "unassign", "title", "lock")
+REVIEWS = {"approve": "APPROVED", "request_changes": "CHANGES_REQUESTED"}
+"""Commands that review a merge request."""
+LINE = re.compile(rf"/({'|'.join((*COMMANDS, *REVIEWS))})\b[ \t]*(.*)")
 NAMES = re.compile(r'~"([^"]+)"|~([^\s~]+)')
 
 
@@ -59,9 +61,24 @@ def obey(doer: Doer, repo: Repo, issue: Issue, split_text: Split) -> dict[str, s
             deeds.set_assignees(doer, repo, issue, [*left, *logins] if command == "assign" else left if logins else [])
         elif command == "lock":
             issue.locked = True
+        elif command in REVIEWS:
+            _review(doer, issue, REVIEWS[command])
         for label in labels if command in ("label", "unlabel") else ():
             (deeds.add_label if command == "label" else deeds.remove_label)(doer, repo, issue, label)
     return told
+
+
+def _review(doer: Doer, issue: Issue, state: str) -> None:
+    if issue.pull is not None:
+        made = Review(
+            id=doer.world.new_id(),
+            author=doer.login,
+            body="",
+            state=state,
+            sha=issue.pull.head_sha,
+            created_at=doer.now,
+        )
+        issue.pull.reviews.append(made)
 
 
 def _names(text: str) -> list[str]:

@@ -1,0 +1,24 @@
+"""The fake and a client of it, for tests of what the clients of GitLab and Forgejo have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from connectors.fake_forge.running import FakeForge
+from connectors.forge.client import ForgeClient
+from tests.kit.fakes import fake
+from tests.kit.forges import KINDS, client_of
+
+
+@pytest.fixture(params=KINDS)
+def forge(request: pytest.FixtureRequest) -> Iterator[FakeForge]:
+    with fake(request.param) as running:
+        yield running
+
+
+@pytest.fixture
+def client(forge: FakeForge) -> Iterator[ForgeClient]:
+    with client_of(forge) as made:
+        yield made
