@@ -27,7 +27,7 @@ from connectors.errors import (
 from connectors.forge.client import Target
 from connectors.forge.records import IssueDraft, LabelDef
 from connectors.github.connector import HEADERS, GitHubClient
-from tests.connectors.transport.test_proof import FAULTS, QUICK, reached, started
+from tests.connectors.transport.test_proof import FAULTS, patience, reached, started
 from tests.connectors.transport.test_reading import BROKEN, replying, says
 from tests.kit.clock import FakeClock
 from tests.kit.github import client_at
@@ -68,7 +68,7 @@ def test_the_verdict_is_that_of_the_transport(name: str, call: str) -> None:
     with peer(started(fault)) as at:
         client = over(at, fault)
         with pytest.raises(NotSent if fault.proof else AmbiguousEffect) as caught:
-            CALLS[call](client, QUICK if fault.quick else MUTATION)
+            CALLS[call](client, patience(fault))
         at.settle(1)
         assert len(at.requests) == (1 if fault.whole and not fault.proof else 0)
     assert caught.value.evidence.proof == (fault.proof or "")
