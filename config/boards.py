@@ -74,7 +74,8 @@ class ForgeSettings(Section):
     allow_private: bool | tuple[str, ...] = False
     proxy: str | None = None
     max_pages: int = Field(default=100, gt=0)
-    deadline: Seconds = Field(default=30.0, gt=0)
+    deadline: Seconds | None = Field(default=None, gt=0)
+    """One for all calls; without it 30 s for a read and 60 s for a change."""
     writes_per_minute: int | None = Field(default=None, gt=0)
     allow_mentions: tuple[str, ...] = ()
     claim_label: str | None = None
@@ -90,6 +91,7 @@ class ConnectionSettings(ForgeSettings):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        """A connection without ``repo`` is bound to none: each operation says on which it works."""
         _require_forge_keys(self.kind, self)
         return self
 
@@ -124,13 +126,24 @@ class BoardSettings(ForgeSettings):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.kind != "native":
+            if not self.repo:
+                raise ValueError(f"a {self.kind} board needs repo")
             _require_forge_keys(self.kind, self)
+            _require_one_column_each(self.columns)
         return self
 
 
+def _require_one_column_each(columns: dict[str, ColumnMapping]) -> None:
+    """One label, option or state maps one column (connectors.md 4)."""
+    seen: dict[str, str] = {}
+    for name, mapping in columns.items():
+        shown = repr(mapping.model_dump(exclude_none=True))
+        if shown in seen:
+            raise ValueError(f"the columns {seen[shown]} and {name} are mapped by the same: {shown}")
+        seen[shown] = name
+
+
 def _require_forge_keys(kind: str, forge: ForgeSettings) -> None:
-    if not forge.repo:
-        raise ValueError(f"a {kind} connection needs repo")
     if forge.token is None and forge.app is None:
         raise ValueError(f"a {kind} connection needs token or app")
     if kind in _NEEDS_URL and not forge.url:

@@ -16,6 +16,8 @@ ConnectorError                 anything a board refuses or cannot do
 ├── ColumnInUse                a role of the configuration needs the column
 ├── DamagedCard                the stored card cannot be decoded; the others can
 ├── Unsupported                this kind of board cannot do that
+├── ColumnLost                 the column's label is not on the forge; nothing was sent
+├── MovePending                a move was sent and no read shows it yet
 ├── EffectMissing              a mutation without the row that stands for it; raised before any call
 ├── Withdrawn                  the order was taken back before anything was sent
 └── ForgeError                 what came of a call to a forge, with its evidence
@@ -139,6 +141,18 @@ class Unsupported(ConnectorError):
     """This kind of board cannot do that."""
 
     code = "unsupported"
+
+
+class ColumnLost(ConnectorError):
+    """The column's label is not on the forge."""
+
+    code = "column_lost"
+
+
+class MovePending(ConnectorError):
+    """The move was sent, and no read shows it yet."""
+
+    code = "move_pending"
 
 
 class EffectMissing(ConnectorError):

@@ -14,14 +14,39 @@ CONNECTORS: Mapping[str, str] = MappingProxyType(
         "memory": "connectors.memory.board:MemoryBoard",
     }
 )
-"""kind -> module and class."""
+"""kind -> module and class of boards that live with us."""
+CLIENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "github": "connectors.github.connector:GitHubClient",
+        "gitlab": "connectors.gitlab.client:GitLabClient",
+        "forgejo": "connectors.forgejo.client:ForgejoClient",
+    }
+)
+"""kind -> module and class of the client of a forge; the board over each is ``connectors.forge.board:LabelBoard``."""
 
 
 def connector_class(kind: str) -> type:
     """The class of a kind. Raises ``Unsupported``."""
-    place = CONNECTORS.get(kind)
+    return _class(CONNECTORS, kind)
+
+
+def client_class(kind: str) -> type:
+    """The class of a forge's client. Raises ``Unsupported``."""
+    return _class(CLIENTS, kind)
+
+
+def client_headers(kind: str) -> Mapping[str, str]:
+    """What is sent to that forge with every request. Raises ``Unsupported``."""
+    module = import_module(client_class(kind).__module__)
+    headers: Mapping[str, str] = getattr(module, "HEADERS", {})
+    return headers
+
+
+def _class(places: Mapping[str, str], kind: str) -> type:
+    place = places.get(kind)
     if place is None:
-        raise Unsupported(f'There is no connector of kind "{kind}".', f"This build has: {', '.join(CONNECTORS)}.")
+        known = ", ".join((*CONNECTORS, *CLIENTS))
+        raise Unsupported(f'There is no connector of kind "{kind}".', f"This build has: {known}.")
     module, name = place.split(":")
     found = getattr(import_module(module), name)
     assert isinstance(found, type)

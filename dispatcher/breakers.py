@@ -19,6 +19,8 @@ from dispatcher.station import Station
 from dispatcher.world import World
 
 _log = log.get(__name__)
+PEOPLE = frozenset({MoverKind.PERSON, MoverKind.FORGE})
+"""Who counts as a person: on a forge nobody but people and foreign rules move a card."""
 CARD, BOARD = "card", "board"
 OPEN, TRIAL = "open", "trial"
 REPEATS = " repeats"
@@ -77,7 +79,7 @@ def of_card(world: World, card: Card) -> Mapping[str, object] | None:
 def person_came(world: World, card: Card) -> bool:
     """Whether a person put the card where it is, after everything that we moved or started there."""
     link = world.link((card.board, card.id))
-    return card.column_by is MoverKind.PERSON and (link is None or card.column_sequence > link.column_sequence)
+    return card.column_by in PEOPLE and (link is None or card.column_sequence > link.column_sequence)
 
 
 def of_board(world: World, board: str) -> Mapping[str, object] | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from config.catalogue import find_bot
 from config.settings import Settings
+from connectors.registry import CLIENTS
 from dispatcher.bots import Bots
 from dispatcher.crashpoints import CrashPoints
 from dispatcher.engine_door import EngineRuns
@@ -81,5 +82,6 @@ def build(wiring: Wiring, settings: Settings, kept: Kept, removed: frozenset[str
         crash=kept.crash,
         memory=kept.memory,
         leadership=wiring.leadership(kept.memory.tally),
+        journal=wiring.journal if any(each.kind in CLIENTS for each in settings.boards) else None,
         removed=removed,
     )

@@ -30,18 +30,23 @@ def comment(world: World, card: Card, settlement: Settlement) -> None:
     word = WANTED.get(settlement.follows, "")
     if settlement.commented or word not in world.station.board_settings(card.board).comments:
         return
-    marker = f"<!-- pointsman run={settlement.run_id} outcome={settlement.outcome} -->"
-    say(world, card, f"{_text(world, card, settlement)}\n{marker}", marker)
+    say(world, card, _text(world, card, settlement), f"run={settlement.run_id} outcome={settlement.outcome}")
     with world.station.ledger.write() as connection:
         outcomes.change_settlement(connection, settlement, commented=True)
 
 
-def say(world: World, card: Card, text: str, marker: str) -> None:
-    """One comment of ours, unless one with that marker is there."""
+def say(world: World, card: Card, text: str, place: str) -> None:
+    """What we have to say about a card, once per ``place``: in its status comment where the board keeps one, else in a
+    comment whose last line is a marker by which a repeat is recognised."""
     board = world.station.boards[card.board]
+    post = getattr(board, "post_status", None)
+    marker = f"<!-- pointsman {place} -->"
     try:
-        if not _there(board, card.id, marker):
-            board.comment(card.id, text, Mover(MoverKind.DISPATCHER, world.station.settings.name))
+        if post is not None:
+            post(card.id, text, place=place)
+        elif not _there(board, card.id, marker):
+            author = Mover(MoverKind.DISPATCHER, world.station.settings.name)
+            board.comment(card.id, f"{text}\n{marker}", author)
     except ConnectorError as error:
         _log.warning("board.degraded", board=card.board, card_id=card.id, what="comment", error=error.message)
 

@@ -11,8 +11,8 @@ import signal
 import threading
 from collections.abc import Mapping
 
-POINTS = tuple(f"S{n}" for n in range(11)) + tuple(f"E{n}" for n in range(1, 10))
-"""The points of starting a card and of settling an outcome."""
+POINTS = tuple(f"S{n}" for n in range(11)) + tuple(f"E{n}" for n in range(1, 10)) + tuple(f"X{n}" for n in range(1, 6))
+"""The points of starting a card, of settling an outcome, and of a remote change (connectors.md 9)."""
 
 
 class CrashPoints:

@@ -6,7 +6,7 @@ the engine (engine.md 5.3, 5.4); a run answers for its child runs too. Nothing i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -48,6 +48,23 @@ def ask(station: Station, run_id: str, now: datetime) -> None:
         if row.state == EffectState.AMBIGUOUS and probe_due(row, now):
             with suppress(EffectSettled):
                 station.engine.probe_effect(row.id)
+
+
+def recover_writes(station: Station, boards: Collection[str], now: datetime) -> None:
+    """T2: board writes of a sender that died, then those in doubt that are due to be asked about, then half moves."""
+    if station.journal is None:
+        return
+    for name in sorted(boards):
+        if station.memory.first_time(f"writes recovered {name}"):
+            station.journal.lose_orphans(name)
+    for row in station.store.effects.apart((EffectState.AMBIGUOUS.value,)):
+        if row.connection in boards and probe_due(row, now):
+            with suppress(EffectSettled):
+                station.engine.probe_effect(row.id)
+    for name in sorted(boards):
+        finish = getattr(station.boards.get(name), "finish_moves", None)
+        if finish is not None:
+            finish()
 
 
 def _rows(store: Store, run_id: str) -> tuple[EffectRecord, ...]:

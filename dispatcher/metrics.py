@@ -83,6 +83,13 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "pointsman_clock_steps_total": _counter("", "jumps of the wall clock"),
         "pointsman_config_generation": _gauge("", "how often the configuration was taken over"),
         "pointsman_config_reloads_total": _counter("result", "reloads of the configuration"),
+        "pointsman_forge_requests_total": _counter("credential purpose method status", "calls to forges"),
+        "pointsman_forge_request_seconds": _histogram("credential purpose", "duration of calls to forges"),
+        "pointsman_forge_limit_remaining": _gauge("credential resource", "calls that a forge still allows"),
+        "pointsman_forge_mode": _gauge("credential mode", "1 for the mode in which a credential is"),
+        "pointsman_forge_throttles_total": _counter("credential kind", "answers that ask to wait"),
+        "pointsman_address_refused_total": _counter("", "connections that the address guard refused"),
+        "pointsman_conditional_reads_total": _counter("result", "reads by what a validator spared"),
         "pointsman_build_info": _gauge("version", "1, with the version of this build"),
     }
 )
@@ -118,6 +125,10 @@ class Tally:
     def observe(self, name: str, seconds: float, /, **labels: str) -> None:
         """Add a measurement to a histogram."""
         self._note(Kind.HISTOGRAM, name, seconds, labels)
+
+    def set(self, name: str, value: float, /, **labels: str) -> None:
+        """Set a gauge."""
+        self._note(Kind.GAUGE, name, value, labels)
 
     def taken(self) -> Iterator[Entry]:
         """Everything noted since this was asked last, oldest first; it is gone from here."""
@@ -164,9 +175,9 @@ class Metrics:
 
     def take(self, tally: Tally) -> None:
         """Take over what the hands noted."""
+        hands = {Kind.COUNTER: self.count, Kind.GAUGE: self.set, Kind.HISTOGRAM: self.observe}
         for entry in tally.taken():
-            add = self.count if METRICS[entry.name].kind is Kind.COUNTER else self.observe
-            add(entry.name, entry.value, **entry.labels)
+            hands[METRICS[entry.name].kind](entry.name, entry.value, **entry.labels)
 
     def replace(self, name: str, values: Mapping[tuple[str, ...], float]) -> None:
         """Set a gauge as a whole, by label values in the table's order: what is not named any more is gone."""

@@ -136,8 +136,8 @@ def _say_again(world: World, card: Card, park: Park) -> None:
     """One comment that names what is asked and the command, repeated only for a new question."""
     reason = Reason(park.reason)
     text, unblock = render(reason, {"run": park.run_id, **json.loads(park.facts)})
-    marker = f"<!-- pointsman run={park.run_id} asks={park.outcome} -->"
-    say(world, card, f"Moving the card does not continue it: {text}. To go on: {unblock}.\n{marker}", marker)
+    told = f"Moving the card does not continue it: {text}. To go on: {unblock}."
+    say(world, card, told, f"run={park.run_id} asks={park.outcome}")
 
 
 def give_up(world: World, card: Card, record: RunRecord, decision: Decision) -> None:

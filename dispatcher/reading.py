@@ -219,6 +219,7 @@ def _read_by_id(world: World, keys: Collection[Key]) -> None:
             continue
         world.cards.update({(name, card_id): card for card_id, card in lookup.found.items()})
         world.gone.update({(name, card_id): absent.kind.value for card_id, absent in lookup.gone.items()})
+        world.gone.update({(name, card_id): f"moved to {where}" for card_id, where in lookup.moved.items()})
 
 
 def _look_up(world: World, board: Board, ids: Collection[str]) -> Lookup:

@@ -12,6 +12,7 @@ from datetime import timedelta
 from functools import partial
 
 from dispatcher import log
+from dispatcher.doubts import recover_writes
 from dispatcher.ledger import Transaction, cards, outcomes
 from dispatcher.ledger.records import Claim, ClaimState, Intent, Key
 from dispatcher.policy import Action, Decision, Life
@@ -31,6 +32,9 @@ STUCK_AFTER = timedelta(minutes=2)
 
 def recover(world: World) -> None:
     """T2: finish or undo what a dead owner left half-done; our own starts under way are left alone."""
+    if not world.dry:
+        led = [name for name, read in world.reads.items() if not read.standby]
+        recover_writes(world.station, led, world.now)
     if world.station.leadership.shared:
         instances = {claim.owner.instance for claim in world.snapshot.claims.values() if claim.owner.instance}
         world.living = world.station.leadership.living(instances)

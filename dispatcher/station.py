@@ -192,6 +192,14 @@ class Memory:
         return new
 
 
+class WriteRows(Protocol):
+    """The rows of writes to boards; ``dispatcher.board_rows`` implements it."""
+
+    def lose_orphans(self, board: str) -> Collection[object]:
+        """Rows of a board whose sender died: withdrawn, or ambiguous; the latter."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Station:
     """Everything a phase needs. ``settings`` are those of one generation; a new generation is a new station."""
@@ -213,6 +221,8 @@ class Station:
     crash: CrashPoints
     memory: Memory
     leadership: Leadership
+    journal: WriteRows | None = None
+    """The rows of writes to boards of forges, None where there is no such board."""
     removed: frozenset[str] = frozenset()
     """Boards that the configuration names no more; what they have under way is watched to its end."""
 

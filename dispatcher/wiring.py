@@ -5,23 +5,25 @@ Made by the command line's session and by the daemon. Each attribute is built on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from connectors.registry import connector_class
+from connectors.registry import CLIENTS, connector_class
 from dispatcher import __version__
-from dispatcher.operations import CATALOGUE
+from dispatcher.metrics import Tally
+from dispatcher.operations import CATALOGUE, LateRemote, RemoteDoor
 from engine.ports import Clock, IdMaker, RandomIds, Remote, SystemClock
 
 if TYPE_CHECKING:
     from config.boards import BoardSettings
     from config.settings import Settings
     from connectors.base import Board
+    from dispatcher.board_rows import BoardRows
+    from dispatcher.forges import Forges
     from dispatcher.leading import Leadership
     from dispatcher.ledger import Ledger
-    from dispatcher.metrics import Tally
     from engine.api import Engine, EngineSettings
     from engine.dsl.catalogue import Operation
     from engine.dsl.surroundings import Surroundings
@@ -49,8 +51,13 @@ class Wiring:
             name_host(host)
         self.instance = ""
         """The random id of a daemon; empty for a command."""
-        self.remote: Remote | None = None
-        """What runs connector operations; None while no connector of this build does."""
+        self.passed: Callable[[str], None] = lambda _point: None
+        """Told each point of a remote change (connectors.md 9)."""
+        self.watches = False
+        """Whether this process remembers where it saw the cards of forges: the daemon does, who only looks does not."""
+        self.tally = Tally()
+        """What the connectors count, for whoever reads it."""
+        self._past: list[Forges] = []
         self.catalogue: Mapping[str, Operation] | None = CATALOGUE
         """The operations of the connectors; None means that nothing is checked against them."""
 
@@ -131,11 +138,46 @@ class Wiring:
         """
         self.settings = settings
         self.__dict__.pop("around", None)
+        self._leave_forges()
         if "boards" in self.__dict__:
-            known = self.boards
+            known = {name: board for name, board in self.boards.items() if board.kind not in CLIENTS}
             self.boards = {each.name: known.get(each.name) or self._board(each) for each in settings.boards}
         if "engine" in self.__dict__:
             self.engine.use(self._engine_settings())
+
+    def _leave_forges(self) -> None:
+        """Connections are made anew; calls that are under way end with the old ones."""
+        if "forges" in self.__dict__:
+            self._past.append(self.__dict__.pop("forges"))
+            self.__dict__.pop("journal", None)
+            self.__dict__.pop("remote", None)
+
+    @cached_property
+    def remote(self) -> Remote | None:
+        """What runs connector operations, and asks what became of them; loaded when one is called."""
+        return LateRemote(self._remote).port()
+
+    def _remote(self) -> RemoteDoor:
+        from dispatcher.remote import ForgeRemote
+
+        return ForgeRemote(self.forges, self.passed)
+
+    @cached_property
+    def forges(self) -> Forges:
+        """The connections of the configuration."""
+        from dispatcher.forges import Forges, World
+        from dispatcher.ledger.forge_rows import LedgerLimits
+        from dispatcher.watching import Watcher
+
+        return Forges(self.settings, World(self.clock, LedgerLimits(self.ledger), Watcher(self.tally)))
+
+    @cached_property
+    def journal(self) -> BoardRows:
+        """The rows of board writes."""
+        from dispatcher.board_rows import BoardRows, Desk
+
+        redactor = self.forges.world.redactor
+        return BoardRows(Desk(self.store.effects, self.clock, self.ids, redactor, self.passed))
 
     @cached_property
     def around(self) -> Surroundings:
@@ -163,10 +205,29 @@ class Wiring:
         return {each.name: self._board(each) for each in self.settings.boards}
 
     def _board(self, each: BoardSettings) -> Board:
+        if each.kind in CLIENTS:
+            return self._forge_board(each)
         made: Board = connector_class(each.kind)(each.name, self.database, self.clock, self.ids)
         return made
 
+    def _forge_board(self, each: BoardSettings) -> Board:
+        from dispatcher.forge_boards import Parts, made
+
+        parts = Parts(
+            settings=self.settings,
+            forges=self.forges,
+            ledger=self.ledger,
+            effects=self.store.effects,
+            journal=self.journal,
+            clock=self.clock,
+            passed=self.passed,
+            watches=self.watches,
+        )
+        return made(parts, each)
+
     def close(self) -> None:
         """Close what was opened."""
+        for forges in (*self._past, *([self.forges] if "forges" in self.__dict__ else [])):
+            forges.close()
         if "database" in self.__dict__:
             self.database.close()

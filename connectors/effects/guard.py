@@ -203,7 +203,10 @@ class _Carrying(Generic[T]):
         raise AssertionError("the last try returns or raises")
 
     def _send(self) -> T:
+        before = self.guard.clock.monotonic()
         self.guard.pace.admit(self.errand, self.row.stopped)
+        waited = self.guard.clock.monotonic() - before
+        self.deadline = replace(self.deadline, at=self.deadline.at + waited)  # the wait for a turn is not the call's
         self.row.sending()
         hearing: Hearing = Told(self.guard.passed)
         answer = self.change.send(replace(self.errand, effect_id=self.row.effect_id, hearing=hearing))

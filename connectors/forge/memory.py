@@ -1,4 +1,4 @@
-"""What a board over a forge must not forget, as a protocol; the dispatcher's ledger implements it (connectors.md 3 to 6).
+"""What a board over a forge must not forget, as a protocol; the ledger implements it (connectors.md 3 to 6).
 
 One memory per board. Nothing in it decides: it keeps labels' ids, where each card was seen last and by whom it was put
 there, a move of ours that is under way, and our status comment.

@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from connectors.catalogue.operations import NAMES, Entry
+from connectors.catalogue.operations import NAMES
 from connectors.catalogue.params import Params
-from connectors.effects.guard import Conflict, Done, Effect, Guard, Row
+from connectors.effects.guard import Change, Conflict, Done, Effect, Guard, Row
 from connectors.errand import Errand
 from connectors.errors import BadCard, ConnectorError
 from connectors.forge.code_changes import CHANGES
@@ -102,8 +102,16 @@ def probe(operation: str, desk: Desk) -> Made | Unmade | Unseen | Unread:
     forge, entry = NAMES[operation]
     try:
         change = CHANGES[entry.suffix](desk)
-        if change.look is None:
-            return Unseen("this operation cannot be looked up")
+    except ConnectorError as error:
+        return Unread(error.message)
+    return looked(change, desk, entry.effect_on(forge))
+
+
+def looked(change: Change[Any], desk: Desk, effect: Effect) -> Made | Unmade | Unseen | Unread:
+    """What the read of a change says; a change that somebody else decided meanwhile is for a person."""
+    if change.look is None:
+        return Unseen("this operation cannot be looked up")
+    try:
         seen = change.look(desk.errand)
     except ConnectorError as error:
         return Unread(error.message)
@@ -111,13 +119,7 @@ def probe(operation: str, desk: Desk) -> Made | Unmade | Unseen | Unread:
         return Made(dumped(seen.result), seen.note)
     if isinstance(seen, Conflict):
         return Unseen(seen.why)
-    return _undone(entry, forge)
-
-
-def _undone(entry: Entry, forge: str) -> Unmade | Unseen:
-    if entry.effect_on(forge) is Effect.AMBIGUOUS:
-        return Unseen()
-    return Unmade("read back: it is not as wanted")
+    return Unseen() if effect is Effect.AMBIGUOUS else Unmade("read back: it is not as wanted")
 
 
 def dumped(result: Any) -> dict[str, Any]:

@@ -61,12 +61,13 @@ class Daemon:
         self.report: TickReport | None = None
         self.last_complete: float | None = None
         self._memory = Memory(instance=wiring.ids.new(), since=self.since)
-        wiring.instance = self._memory.instance
+        wiring.instance, wiring.tally = self._memory.instance, self._memory.tally
         owner = owner_here(self._memory.instance)
         root = wiring.settings.workspace.root
         shared = wiring.store_name if wiring.store_shared else ""
         self._locks = InstanceLocks(wiring.store_dir, root, owner, instant(self.since) or "", shared)
         self._kept = Kept(self._memory, Slots(self._ended), CrashPoints.of(environment), environment)
+        wiring.passed = self._kept.crash.passed
         self._station: Station | None = None
         self._ticking = threading.Lock()
         self._told: list[Mapping[str, object]] = []
@@ -98,6 +99,7 @@ class Daemon:
             raise Refused("store_unreachable", f"The folder {missing} of the store is not there", hint)
         self._locks.acquire()
         threading.excepthook = _thread_failed
+        self.wiring.watches = True
         self._station = build(self.wiring, self.generations.settings, self._kept)
         self._station.workspaces.check_root(self.wiring.store_dir)
         _log.info("dispatcher.started", instance=self._memory.instance, version=__version__)

@@ -46,7 +46,7 @@ def refused(folder: Path, text: str, **environment: str) -> ConfigError:
         ("columns: {cancelled: null}", "columns.cancelled", "string"),
         ("claims: {lease: 30s, heartbeat: 20s}", "claims", "claims.heartbeat"),
         ("connections: {native: {kind: gitlab, repo: a/b, token: $T}}", "boards[0].name", "twice"),
-        ("connections: {x: {kind: gitlab, token: $T}}", "connections.x", "repo"),
+        ("connections: {x: {kind: gitlab, repo: a/b}}", "connections.x", "token"),
         ("connections: {x: {kind: forgejo, repo: a/b, token: $T}}", "connections.x", "url"),
     ],
 )
@@ -220,3 +220,17 @@ def test_the_example_configuration_is_right_and_names_every_key() -> None:
         inner = getattr(field.annotation, "model_fields", {})
         for key in inner:
             assert f"{key}:" in text, f"{name}.{key}"
+
+
+@pytest.mark.parametrize(
+    ("board", "said"),
+    [
+        ("kind: gitlab, token: $T", "needs repo"),
+        ("kind: gitlab, repo: a/b", "needs token or app"),
+        ("kind: gitlab, repo: a/b, token: $T, columns: {a: {label: l}, b: {label: l}}", "mapped by the same"),
+    ],
+)
+def test_a_board_of_a_forge_says_what_it_lacks(tmp_path: Path, board: str, said: str) -> None:
+    problem = refused(tmp_path, f"boards: [{{name: x, {board}}}]\n", T="t").problems[0]
+    assert problem.key == "boards[0]"
+    assert said in problem.text

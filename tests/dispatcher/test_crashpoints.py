@@ -38,4 +38,5 @@ def test_the_named_pass_of_the_point_is_the_last() -> None:
 
 
 def test_the_points_are_those_of_the_document() -> None:
-    assert tuple(f"S{n}" for n in range(11)) + tuple(f"E{n}" for n in range(1, 10)) == POINTS
+    starting, settling = tuple(f"S{n}" for n in range(11)), tuple(f"E{n}" for n in range(1, 10))
+    assert starting + settling + ("X1", "X2", "X3", "X4", "X5") == POINTS

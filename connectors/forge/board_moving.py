@@ -1,0 +1,297 @@
+"""Moving a card of a label board: add the new label, take the old one away, read back (connectors.md 6).
+
+The card never has no column: the new label comes first. Each request has its row and its guard; between the two the
+remembered crossing makes two labels no contradiction. A crash between them is finished by ``finish`` of the next tick.
+Used by ``board``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from connectors.base import Absent, AbsentKind, Move, Moved, Refused
+from connectors.card import Card, MoverKind
+from connectors.deadline import Timekeeper
+from connectors.effects.guard import Change, Conflict, Done, Effect, Ready, Row, Sight
+from connectors.effects.journal import Desk, Order
+from connectors.errand import Errand, Purpose
+from connectors.errors import ColumnLost, ConnectorError, ForgeRefused, MovePending, UnknownColumn
+from connectors.forge.board_reading import BoardReader
+from connectors.forge.board_reading import Sight as Seen
+from connectors.forge.cards import moved_card
+from connectors.forge.columns import same
+from connectors.forge.memory import Crossing, Placed
+from connectors.forge.records import Issue, LabelDef, LabelSwap, Missing
+from connectors.moves import place_of
+from connectors.observer import Observer
+
+SETTLING = Errand(Purpose.SETTLE)
+LAGS = (0.0, 3.0, 6.0)
+"""Seconds between the reads back: three over ten seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request of a move. ``is_open`` sets the state; a label is added or taken away."""
+
+    add: LabelDef | None = None
+    remove: LabelDef | None = None
+    is_open: bool | None = None
+
+    @property
+    def word(self) -> str:
+        """For the row's place."""
+        named = [f"add {self.add.name}"] if self.add else []
+        named += [f"remove {self.remove.name}"] if self.remove else []
+        named += [] if self.is_open is None else ["reopen" if self.is_open else "close"]
+        return ", ".join(named)
+
+
+def steps(present: LabelDef | None, to: LabelDef | None, *, state: bool | None, swaps: bool) -> tuple[Step, ...]:
+    """The requests of a move in their order. ``state``: the card is to be opened or closed, None: as it is. Pure.
+
+    A closing is confirmed before the label goes; a label that comes is there before the other goes.
+    """
+    if present is not None and to is not None and present.id == to.id:
+        present = to = None
+    if swaps:
+        return (Step(to, present, state),) if (to, present, state) != (None, None, None) else ()
+    made = [Step(is_open=state)] if state is not None else []
+    made += [Step(add=to)] if to is not None else []
+    made += [Step(remove=present)] if present is not None else []
+    return tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """The hands of one board."""
+
+    reader: BoardReader
+    desk: Desk
+    clock: Timekeeper
+    observer: Observer
+
+    def move(self, card_id: str, move: Move) -> Moved | Refused | Absent:
+        """Raises ``UnknownColumn``, ``ColumnLost``, ``MovePending`` and what the forge's calls raise."""
+        plan = self.reader.plan
+        if move.to not in plan.places and move.to not in plan.roles:
+            names = ", ".join(plan.places)
+            raise UnknownColumn(f'There is no column "{move.to}" on this board.', f"Its columns: {names}.")
+        seen = self._look(card_id)
+        if isinstance(seen, Absent):
+            return seen
+        target = move.to if move.to in plan.places else ""
+        answer = self._decide(seen, move, target)
+        if answer is not None:
+            return answer
+        return self._go(seen, seen.crossing or Crossing(seen.spotted.column, target), target)
+
+    def _decide(self, seen: Seen, move: Move, target: str) -> Moved | Refused | None:
+        """Whether the move may be made; None when it may."""
+        card, crossing = seen.card, seen.crossing
+        under_way = crossing is not None and crossing.to == target
+        if under_way and len(self._labelled(seen)) > 1:
+            return None
+        if seen.spotted.columns == ((target,) if target else ()):
+            if crossing is not None:
+                self.reader.memory.cross(card.id, None)
+            return Moved(card, changed=False)
+        if move.version is not None and move.version != card.version:
+            return Refused(card, f"the card changed: it is at version {card.version} in {place_of(card)}")
+        if len(seen.spotted.columns) > 1:
+            return Refused(card, f"the card is in {' and in '.join(seen.spotted.columns)}")
+        if move.expected is not None and move.expected != place_of(card):
+            return Refused(card, f"the card is in {place_of(card)}, not in {move.expected}")
+        if card.closed and move.mover.kind is MoverKind.DISPATCHER:
+            return Refused(card, f"the card is closed in {place_of(card)}; only a person reopens it")
+        return None
+
+    def _labelled(self, seen: Seen) -> tuple[str, ...]:
+        """The columns whose labels the issue carries, whatever is under way."""
+        return tuple(
+            name
+            for name, each in seen.found.items()
+            if each.label is not None and any(self._same(each.label.name, label) for label in seen.issue.labels)
+        )
+
+    def _same(self, one: str, other: str) -> bool:
+        folds = self.reader.client.traits.folds_case
+        return same(one.lower(), other.lower()) if folds else same(one, other)
+
+    def _go(self, seen: Seen, crossing: Crossing, target: str) -> Moved | Refused | Absent:
+        """Make the requests that are left, and read back."""
+        card, memory = seen.card, self.reader.memory
+        origin = self._label(seen, crossing.origin, must=False)
+        to = self._label(seen, target, must=True)
+        memory.cross(card.id, crossing)
+        present = origin if origin is not None and self._carries(seen.issue, origin) else None
+        missing = to if to is not None and not self._carries(seen.issue, to) else None
+        state = self._state(seen.issue, target)
+        try:
+            for step in steps(present, missing, state=state, swaps=self.reader.client.traits.swaps):
+                self._carry(seen.issue.number, step, crossing, origin)
+        except ForgeRefused as error:
+            if error.evidence.kind not in ("superseded", "conflict"):
+                memory.cross(card.id, None)
+                raise
+        return self._read_back(card.id, crossing, target)
+
+    def _state(self, issue: Issue, target: str) -> bool | None:
+        place = self.reader.plan.places.get(target)
+        wanted = not place.closed if place is not None and place.closed is not None else True
+        return None if wanted == issue.is_open else wanted
+
+    def _label(self, seen: Seen, column: str, *, must: bool) -> LabelDef | None:
+        place = self.reader.plan.places.get(column)
+        if place is None or not place.name:
+            return None
+        found = seen.found[column].label
+        if found is None and must:
+            hint = f'make the label "{place.name}" on the forge, or mend boards[].columns.{column}'
+            raise ColumnLost(f'the label "{place.name}" of column {column} is not on the forge', hint)
+        return found
+
+    def _carries(self, issue: Issue, label: LabelDef) -> bool:
+        return any(self._same(label.name, each) for each in issue.labels)
+
+    def _carry(self, number: int, step: Step, crossing: Crossing, origin: LabelDef | None) -> None:
+        plan, client = self.reader.plan, self.reader.client
+        place = f"move {crossing.origin or '-'} to {crossing.to or '-'}: {step.word}"
+        params = {"number": number, "from": crossing.origin, "to": crossing.to, "step": step.word}
+        effect = Effect.IDEMPOTENT if step.is_open is None else Effect.GUARDED
+        order = Order(plan.name, str(number), place, f"{client.kind}.board.move", effect, params)
+
+        def declare(_row: Row) -> Change[None]:
+            return Change(effect, self._send(number, step), self._looking(number, step, origin))
+
+        self.desk.carry(order, declare, SETTLING)
+
+    def _send(self, number: int, step: Step) -> Callable[[Errand], None]:
+        client = self.reader.client
+
+        def send(errand: Errand) -> None:
+            if client.traits.swaps:
+                client.swap_labels(number, LabelSwap(step.add, step.remove, step.is_open), errand)
+            elif step.is_open is not None:
+                client.set_state(number, step.is_open, errand)
+            elif step.add is not None:
+                client.add_label(number, step.add, errand)
+            elif step.remove is not None:
+                client.remove_label(number, step.remove, errand)
+
+        return send
+
+    def _looking(self, number: int, step: Step, origin: LabelDef | None) -> Callable[[Errand], Sight[None]]:
+        """How one request is decided when its answer was lost: done, to be sent again, or somebody else's decision."""
+
+        def look(errand: Errand) -> Sight[None]:
+            issue = self.reader.client.issue(number, errand)
+            if isinstance(issue, Missing):
+                return Conflict("the card is not there any more")
+            added = step.add is None or self._carries(issue, step.add)
+            removed = step.remove is None or not self._carries(issue, step.remove)
+            stated = step.is_open is None or issue.is_open == step.is_open
+            if added and removed and stated:
+                return Done(None)
+            still = origin is None or self._carries(issue, origin) or added
+            return Ready() if still else Conflict("somebody moved the card meanwhile")
+
+        return look
+
+    def _read_back(self, card_id: str, crossing: Crossing, target: str) -> Moved | Refused | Absent:
+        """What the forge shows after the requests, in up to three reads. Raises ``MovePending`` when it lags."""
+        for wait in LAGS:
+            if wait:
+                self.clock.wait(threading.Event(), wait)
+            seen = self._look(card_id)
+            if isinstance(seen, Absent):
+                return seen
+            if self._there(seen, crossing, target):
+                return Moved(self._confirmed(seen, target))
+            if set(self._labelled(seen)) - {crossing.origin, target}:
+                return self._lost(seen, crossing)
+        text = f"the move of card {card_id} to {target or 'no column'} was sent and does not show yet"
+        raise MovePending(text, "it is looked at again with each tick")
+
+    def _there(self, seen: Seen, crossing: Crossing, target: str) -> bool:
+        """Whether the card shows the move as made: in its new column, and in the old one no more."""
+        labelled, place = set(self._labelled(seen)), self.reader.plan.places.get(target)
+        if place is not None and place.closed is True:
+            return not seen.issue.is_open and crossing.origin not in labelled
+        if place is not None and place.closed is False:
+            return seen.issue.is_open and not labelled
+        return seen.issue.is_open and labelled == ({target} if target else set())
+
+    def _confirmed(self, seen: Seen, target: str) -> Card:
+        memory = self.reader.memory
+        placed = seen.card
+        if (placed.column or "") != target or placed.column_by is not MoverKind.DISPATCHER:
+            made = memory.place({placed.id: Placed(target, MoverKind.DISPATCHER, self.clock.now())})
+            placed = moved_card(placed, made[placed.id])
+        memory.cross(placed.id, None)
+        return placed
+
+    def _lost(self, seen: Seen, crossing: Crossing) -> Refused:
+        """Somebody else decided: their column stands; our extra label goes when it came before theirs."""
+        others = [name for name in self._labelled(seen) if name not in (crossing.origin, crossing.to)]
+        ours = self._label(seen, crossing.to, must=False)
+        if others and ours is not None and self._carries(seen.issue, ours) and self._later(seen, others[0], ours):
+            self._carry(seen.issue.number, Step(remove=ours), crossing, None)
+        self.reader.memory.cross(seen.card.id, None)
+        again = self._look(seen.card.id)
+        card = seen.card if isinstance(again, Absent) else again.card
+        self.observer.event("board.move_superseded", "info", board=card.board, card_id=card.id, column=card.column)
+        return Refused(card, f"somebody moved the card to {place_of(card)} meanwhile")
+
+    def _later(self, seen: Seen, other: str, ours: LabelDef) -> bool:
+        """Whether the other column's label came after ours; unknown counts as not."""
+        theirs = seen.found[other].label
+        if theirs is None or not self.reader.client.traits.label_history:
+            return False
+        try:
+            read = self.reader.client.label_events(seen.issue.number, SETTLING)
+        except ConnectorError:
+            return False
+        added = [event for event in read.items if event.added and event.closed is None]
+        order = [event.label for event in sorted(added, key=lambda event: event.at)]
+        last = {label: place for place, label in enumerate(order)}
+        return last.get(theirs.name, -1) > last.get(ours.name, -1)
+
+    def _look(self, card_id: str) -> Seen | Absent:
+        if not card_id.isdigit():
+            return Absent(card_id, AbsentKind.UNKNOWN)
+        found = self.reader.look(int(card_id), SETTLING)
+        if isinstance(found, Missing):
+            answer = self.reader.get(card_id)
+            assert isinstance(answer, Absent)
+            return answer
+        return found
+
+    def finish(self) -> None:
+        """Carry every move that a crash or a lag left half done to its end, under the same guard (connectors.md 6)."""
+        for card_id, crossing in self.reader.memory.crossings().items():
+            try:
+                self._finish_one(card_id, crossing)
+            except ConnectorError as error:
+                self.observer.event(
+                    "board.move_unfinished",
+                    "warning",
+                    board=self.reader.plan.name,
+                    card_id=card_id,
+                    error=error.message,
+                )
+
+    def _finish_one(self, card_id: str, crossing: Crossing) -> None:
+        seen = self._look(card_id)
+        if isinstance(seen, Absent):
+            self.reader.memory.cross(card_id, None)
+            return
+        labelled = set(self._labelled(seen))
+        if labelled - {crossing.origin, crossing.to}:
+            self._lost(seen, crossing)
+        elif crossing.to and crossing.to in (labelled or set(seen.spotted.columns)):
+            self._go(seen, crossing, crossing.to)
+        else:
+            self.reader.memory.cross(card_id, None)
