@@ -15,6 +15,7 @@ from engine.nodes.base import Execute
 from engine.nodes.kinds import NODE_KINDS
 from engine.ports import Clock, IdMaker
 from engine.run import Owner, RunRecord
+from engine.runtime.kept_programs import KeptPrograms
 from engine.runtime.requests import LaunchRequest, ResumeRequest
 from engine.runtime.settings import EngineSettings
 from engine.runtime.stop import StopCause, StopCell
@@ -96,3 +97,4 @@ class Host:
     doors: Doors
     executing: Executing = field(default_factory=Executing)
     nodes: Mapping[NodeKind, Execute | None] = field(default_factory=lambda: NODE_KINDS)
+    programs: KeptPrograms = field(default_factory=KeptPrograms)

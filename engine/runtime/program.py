@@ -6,7 +6,6 @@ Called by ``launch`` and by every resume. Implements language.md 1.1 (a launch r
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,24 +15,27 @@ from engine.errors import SourceInvalid
 from engine.run import SourceFile
 from engine.runtime.executing import RUN_HERE
 from engine.runtime.host import Host
+from engine.runtime.kept_programs import Program
 
 if TYPE_CHECKING:
     from engine.dsl.load import Loaded
 
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A compiled source that may be launched. ``path`` is absolute; ``bundle_path`` is empty for a single file."""
-
-    graph: Graph
-    digest: str
-    sources: tuple[SourceFile, ...]
-    path: Path
-    bundle_path: str = ""
+__all__ = ["Program", "bundle_of", "load_program", "reached", "recorded_elsewhere"]
 
 
 def load_program(host: Host, file: Path) -> Program:
-    """Load a workflow for execution. Raises SourceMissing, SourceInvalid with the first error."""
+    """The workflow for execution: as it was compiled before, or compiled. Raises SourceMissing, SourceInvalid with the
+    first error."""
+    path = file.absolute()
+    known = host.programs.find(path)
+    if known is not None:
+        return known
+    program = _compiled(host, file, path)
+    host.programs.keep(path, program)
+    return program
+
+
+def _compiled(host: Host, file: Path, path: Path) -> Program:
     from engine.dsl.load import load
 
     loaded = load(file, host.settings.around)
@@ -42,7 +44,6 @@ def load_program(host: Host, file: Path) -> Program:
     assert graph is not None
     _refuse_unsupported(host, graph, file)
     sources = tuple(SourceFile(each.path, each.text) for each in loaded.sources)
-    path = file.absolute()
     return Program(graph, loaded.digest, sources, path, bundle_of(path))
 
 

@@ -57,8 +57,7 @@ def isolated(host: Host, graph: Graph, workspace: Path, run_id: str) -> Path:
 
 def folder_of(host: Host, record: RunRecord) -> Path | None:
     """The worktree that a run works in; None for one that works in place."""
-    path = own_folder(host.store.root.resolve(), record.id)
-    return path if Path(record.workspace).is_relative_to(path) else None
+    return _around(host.store.root, record.id, Path(record.workspace))
 
 
 def git_of(host: Host, record: RunRecord) -> Git | None:
@@ -122,8 +121,16 @@ def discard(path: Path, environment: Mapping[str, str]) -> None:
 
 def _mine(line: Line) -> Path | None:
     """The worktree that the attempt works in."""
-    path = own_folder(line.attempt.folders.store.resolve(), line.attempt.run_id)
-    return path if line.attempt.folders.workspace.is_relative_to(path) else None
+    folders = line.attempt.folders
+    return _around(folders.store, line.attempt.run_id, folders.workspace)
+
+
+def _around(store: Path, run_id: str, workspace: Path) -> Path | None:
+    """The worktree of the run when ``workspace`` lies in it. Most runs have none, which their path tells at once."""
+    if run_id not in workspace.parts:
+        return None
+    path = own_folder(store.resolve(), run_id)
+    return path if workspace.is_relative_to(path) else None
 
 
 def _environment(host: Host) -> dict[str, str]:

@@ -9,17 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from engine.checkpoint import ArtifactVersion, in_force
 from engine.run import SourceFile
 from engine.store.database import Database
 from engine.store.names import table
+from engine.store.prepared import PreparedRead
 from engine.store.rows import Row
 
 _ARTIFACT = table("artifact")
 _SOURCE = table("run_source")
 _TEXT = table("source_text")
+_VERSIONS = PreparedRead(
+    _ARTIFACT.c,
+    _ARTIFACT.c.run_id == bindparam("the_run"),
+    order=[_ARTIFACT.c.time, _ARTIFACT.c.name, _ARTIFACT.c.node_id, _ARTIFACT.c.version],
+    locking=False,
+)
 
 
 class Artifacts:
@@ -30,12 +37,9 @@ class Artifacts:
 
     def versions(self, run_id: str, name: str = "") -> tuple[ArtifactVersion, ...]:
         """All versions, of one name or of all, in the order in which they were published."""
-        query = select(_ARTIFACT).where(_ARTIFACT.c.run_id == run_id)
-        if name:
-            query = query.where(_ARTIFACT.c.name == name)
-        query = query.order_by(_ARTIFACT.c.time, _ARTIFACT.c.name, _ARTIFACT.c.node_id, _ARTIFACT.c.version)
-        with self._database.read() as connection:
-            return tuple(_read(row) for row in connection.execute(query).mappings())
+        with self._database.read_raw() as cursor:
+            rows = _VERSIONS.many(cursor, {"the_run": run_id})
+        return tuple(_read(row) for row in rows if not name or row["name"] == name)
 
     def latest(self, run_id: str) -> dict[str, ArtifactVersion]:
         """The version published last under each name."""

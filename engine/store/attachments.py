@@ -17,16 +17,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam
 
 from engine.errors import BadInput, StoreFull
 from engine.run import Attachment, check_run_id
 from engine.store import writes
 from engine.store.database import Database
 from engine.store.names import table
+from engine.store.prepared import PreparedRead
 from engine.store.rows import Row
 
 _ATTACHMENT = table("attachment")
+_OF_RUN = PreparedRead(
+    _ATTACHMENT.c, _ATTACHMENT.c.run_id == bindparam("the_run"), order=[_ATTACHMENT.c.name], locking=False
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _BLOCK = 1024 * 1024
 _PART = ".part-"
@@ -97,9 +101,8 @@ class Attachments:
 
     def all(self, run_id: str) -> tuple[Attachment, ...]:
         """The recorded files of the run, by name."""
-        query = select(_ATTACHMENT).where(_ATTACHMENT.c.run_id == run_id).order_by(_ATTACHMENT.c.name)
-        with self._database.read() as connection:
-            return tuple(self._read(row) for row in connection.execute(query).mappings())
+        with self._database.read_raw() as cursor:
+            return tuple(self._read(row) for row in _OF_RUN.many(cursor, {"the_run": run_id}))
 
     def _read(self, values: Mapping[Any, Any]) -> Attachment:
         row = Row("attachment", f"{values['run_id']}/{values['name']}", values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, func, select, text
 
 from engine.checkpoint import BranchRow, Head, OutputRow, StoredOutput
 from engine.store.database import Database
@@ -21,6 +21,19 @@ _CHECKPOINT = table("checkpoint")
 _OUTPUT = table("node_output")
 _BRANCH = table("branch")
 READ_HEAD = PreparedRead(_CHECKPOINT.c, _CHECKPOINT.c.run_id == bindparam("the_run"))
+_HEAD = PreparedRead(_CHECKPOINT.c, _CHECKPOINT.c.run_id == bindparam("the_run"), locking=False)
+_LATEST_OF_EACH = (
+    select(func.max(_OUTPUT.c.seq))
+    .where(_OUTPUT.c.run_id == bindparam("the_run"), text("dropped_by = 0"))
+    .group_by(_OUTPUT.c.branch_path, _OUTPUT.c.node_id)
+)
+_NEWEST = PreparedRead(
+    _OUTPUT.c,
+    _OUTPUT.c.run_id == bindparam("the_run"),
+    _OUTPUT.c.seq.in_(_LATEST_OF_EACH),
+    order=[_OUTPUT.c.seq],
+    locking=False,
+)
 
 
 class Checkpoints:
@@ -31,21 +44,14 @@ class Checkpoints:
 
     def head(self, run_id: str) -> Head | None:
         """The head, None when the run has no checkpoint row."""
-        query = select(_CHECKPOINT).where(_CHECKPOINT.c.run_id == run_id)
-        with self._database.read() as connection:
-            found = connection.execute(query).mappings().first()
+        with self._database.read_raw() as cursor:
+            found = _HEAD.one(cursor, {"the_run": run_id})
         return None if found is None else read_head(run_id, found)
 
     def outputs(self, run_id: str) -> tuple[StoredOutput, ...]:
         """The output of each node on each branch path: its newest row that no rewind dropped, oldest first."""
-        newest = (
-            select(func.max(_OUTPUT.c.seq))
-            .where(_OUTPUT.c.run_id == run_id, _OUTPUT.c.dropped_by == 0)
-            .group_by(_OUTPUT.c.branch_path, _OUTPUT.c.node_id)
-        )
-        query = select(_OUTPUT).where(_OUTPUT.c.run_id == run_id, _OUTPUT.c.seq.in_(newest)).order_by(_OUTPUT.c.seq)
-        with self._database.read() as connection:
-            return _read_outputs(connection.execute(query).mappings())
+        with self._database.read_raw() as cursor:
+            return _read_outputs(_NEWEST.many(cursor, {"the_run": run_id}))
 
     def history(self, run_id: str, node_id: str = "") -> tuple[StoredOutput, ...]:
         """Every recorded execution of a node, or of all, oldest first; dropped ones are marked."""

@@ -7,7 +7,7 @@ and the caller's write transaction keeps everybody else out meanwhile.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -104,7 +104,7 @@ def _columns(run_id: str, seen: dict[str, Any]) -> StatusColumns:
 
 
 def _update(cursor: Cursor, run_id: str, seen: dict[str, Any], plan: Plan, batches: Sequence[Timed]) -> Advanced | None:
-    values: dict[str, Any] = {name + "_": value for name, value in asdict(plan.columns).items()}
+    values: dict[str, Any] = {name + "_": getattr(plan.columns, name) for name in _STATUS_COLUMNS}
     values |= {
         "the_run": run_id,
         "seen_status": seen["status"],
