@@ -60,6 +60,8 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         "effects": Verb("dispatcher.cli.effects", "list and settle remote calls whose answer was lost", _D),
         "fake-forge": Verb("connectors.fake_forge.command", "play a forge on loopback, for rehearsals", _D, "NOTHING"),
         "db": Verb("dispatcher.cli.db", "show, migrate, check and back up the database", _D, "NOTHING"),
+        "backup": Verb("dispatcher.cli.backup", "put the whole store into one file while all runs", _D, "NOTHING"),
+        "restore": Verb("dispatcher.cli.restore", "put a backup in the store's place", _D, "NOTHING"),
         "config": Verb("dispatcher.cli.config", "check, show or describe the configuration", _D, "BOTS"),
     }
 )

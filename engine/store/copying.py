@@ -48,16 +48,17 @@ def backup(url: str, target: Path) -> int:
         raise ours from error
     finally:
         partial.unlink(missing_ok=True)
-    _flush(target.parent)
+    flush(target.parent)
     return target.stat().st_size
 
 
 def _fill(path: Path, partial: Path) -> None:
     sqlite.copy_to(path, partial)
-    _flush(partial)
+    flush(partial)
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Have the file or folder on the disk when this returns."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

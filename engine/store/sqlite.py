@@ -122,6 +122,13 @@ def copy_to(path: Path, target: Path) -> None:
         copy.execute("PRAGMA journal_mode=DELETE")
 
 
+def settle(path: Path) -> None:
+    """Bring everything that was written into the one file, so that it stands alone where nobody else has it open."""
+    with closing(_plain(path)) as connection:
+        connection.execute("PRAGMA busy_timeout=2000")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 def _plain(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None)
 
