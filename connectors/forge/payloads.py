@@ -1,6 +1,6 @@
 """What the clients share about payloads: models that must fit, items of a listing, query keys, absences.
 
-Used by ``gitlab`` and ``forgejo``. A listing is read to its end or says why not; an item that does not fit is told by
+Used by the three forges. A listing is read to its end or says why not; an item that does not fit is told by
 its number and the field, the rest is used (connectors.md 3, 5).
 """
 
@@ -39,16 +39,21 @@ class Payload(BaseModel):
 class Items(Generic[P, T]):
     """How the items of one listing are understood: their model, and what is made of each.
 
-    ``made`` answers a record, or the kind under which the item is counted and left out.
+    ``made`` answers a record, or the kind under which the item is counted and left out. ``within`` names the list in a
+    page that is an object. ``enough`` ends the reading with an item behind which none matters.
     """
 
     model: TypeAdapter[P]
     made: Callable[[P], T | str]
+    within: str = ""
+    enough: Callable[[T], bool] | None = None
 
     def page(self, document: object) -> Page[tuple[object, T]]:
         """One page, each item with what tells it from the others. Raises ``Misfit`` for a document that is no list."""
+        if self.within:
+            document = document.get(self.within) if isinstance(document, Mapping) else None
         if not isinstance(document, list):
-            raise Misfit("payload: a list was expected")
+            raise Misfit(f"{self.within or 'payload'}: a list was expected")
         items: list[tuple[object, T]] = []
         unfit: list[Unfit] = []
         skipped: Counter[str] = Counter()
@@ -89,12 +94,14 @@ class Extent:
 
 def listed(transport: Transport, errand: Errand, request: Request, items: Items[P, T], extent: Extent) -> Read[T]:
     """A listing, page by page."""
+    enough = items.enough
     plan: Plan[tuple[object, T]] = Plan(
         parse=items.page,
         key=lambda pair: pair[0],
         size=extent.size,
         max_pages=extent.max_pages,
         limit=extent.limit,
+        enough=(lambda pair: enough(pair[1])) if enough is not None else None,
     )
     read = paged(transport, errand, request, plan)
     found = tuple(item for _, item in read.items)

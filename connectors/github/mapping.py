@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from pydantic import AwareDatetime, Field, TypeAdapter
 
+from connectors.forge.payloads import Payload, Text
 from connectors.forge.records import (
     Account,
     Check,
@@ -32,16 +32,6 @@ from connectors.transport.request import Answer
 
 GHOST = "ghost"
 """Who wrote what a deleted account wrote."""
-
-
-class Payload(BaseModel):
-    """What all payloads have in common: unknown fields are of no concern."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
-
-
-Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
-"""A text that GitHub may give as null."""
 
 
 class UserPayload(Payload):

@@ -16,8 +16,9 @@ from connectors.answer import Read, StopReason, Unfit
 from connectors.errand import Errand
 from connectors.errors import AmbiguousEffect, Evidence, ForgeRefused, RateLimited, Unreachable, Unsupported
 from connectors.forge.client import ProjectTarget
+from connectors.forge.payloads import Payload, Text
 from connectors.forge.records import Issue, Missing, MissingKind, ProjectField, ProjectItem
-from connectors.github.mapping import GHOST, Payload, Text
+from connectors.github.mapping import GHOST
 from connectors.github.reads import Reads
 from connectors.transport.models import Misfit, accept, fitting
 from connectors.transport.request import Answer

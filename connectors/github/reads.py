@@ -5,20 +5,20 @@ Query keys come from ``KEYS``, per listing; one that is not in it fails here, be
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
 from pydantic import TypeAdapter
 
-from connectors.answer import AnswerKind, Read, Unfit
+from connectors.answer import Read
 from connectors.errand import Errand
-from connectors.errors import Evidence, ForgeError, ForgeRefused, RateLimited
+from connectors.errors import ForgeError, ForgeRefused, RateLimited
 from connectors.forge.client import Target
+from connectors.forge.payloads import Extent, Items, listed, missing, query_of, refused, stamp
 from connectors.forge.records import (
     Account,
     Blocker,
@@ -42,13 +42,11 @@ from connectors.forge.records import (
 from connectors.github import mapping
 from connectors.github.app import AppCredential
 from connectors.github.client import Library
-from connectors.github.mapping import Payload
 from connectors.transport.client import Transport
-from connectors.transport.models import Misfit, accept, fitting
-from connectors.transport.paging import Page, Plan, paged
+from connectors.transport.models import accept
 from connectors.transport.request import Answer, Request
 
-P = TypeVar("P", bound=Payload)
+P = TypeVar("P")
 T = TypeVar("T")
 PAGE = 100
 _COMMON = frozenset({"per_page"})
@@ -68,72 +66,6 @@ KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
     }
 )
 """Listing -> the query keys that GitHub knows there."""
-
-
-def query_of(listing: str, **keys: str) -> tuple[tuple[str, str], ...]:
-    """The query of a listing, without empty values. Raises ``KeyError`` for a key that it does not know."""
-    unknown = keys.keys() - KEYS[listing]
-    if unknown:
-        raise KeyError(f"{listing} knows no key {', '.join(sorted(unknown))}")
-    return tuple((key, value) for key, value in keys.items() if value)
-
-
-class Items(Generic[P, T]):
-    """How the items of one listing are understood: their model, and what is made of each.
-
-    ``made`` answers a record, or the kind under which the item is counted and left out. ``within`` names the list
-    inside a page that is an object.
-    """
-
-    def __init__(
-        self,
-        model: TypeAdapter[P],
-        made: Callable[[P], T | str],
-        limit: int = 0,
-        *,
-        enough: Callable[[T], bool] | None = None,
-        within: str = "",
-    ) -> None:
-        self._model = model
-        self._made = made
-        self._within = within
-        self.limit = limit
-        self.enough = enough
-
-    def page(self, document: object) -> Page[tuple[object, T]]:
-        """One page."""
-        raw = document.get(self._within) if self._within and isinstance(document, Mapping) else document
-        if not isinstance(raw, list):
-            raise Misfit(f"{self._within or 'payload'}: a list was expected")
-        items: list[tuple[object, T]] = []
-        unfit: list[Unfit] = []
-        skipped: Counter[str] = Counter()
-        for each in raw:
-            try:
-                payload = fitting(each, self._model)
-                made = self._made(payload)
-            except Misfit as error:
-                unfit.append(Unfit(_number_of(each), str(error)))
-                continue
-            if isinstance(made, str):
-                skipped[made] += 1
-            else:
-                items.append((_key_of(each), made))
-        return Page(tuple(items), len(raw), tuple(unfit), skipped)
-
-
-def _key_of(item: object) -> object:
-    """What tells an item from others of its listing."""
-    return item.get("id", repr(item)) if isinstance(item, Mapping) else repr(item)
-
-
-def _number_of(item: object) -> int:
-    """The number by which an item is told, else its id, else 0."""
-    if isinstance(item, Mapping):
-        for key in ("number", "id"):
-            if isinstance(item.get(key), int):
-                return int(item[key])
-    return 0
 
 
 class Wired:
@@ -202,7 +134,7 @@ class Reads(Wired):
             "labels": filtered_there,
             "sort": "created",
             "direction": "desc" if query.newest_first else "asc",
-            "since": _stamp(query.since),
+            "since": stamp(query.since),
             "creator": query.author,
         }
         wanted = label.casefold()
@@ -213,7 +145,7 @@ class Reads(Wired):
                 return "pull requests"
             return issue if not wanted or wanted in map(str.casefold, issue.labels) else "other labels"
 
-        return self._listed(errand, "issues", "/issues", Items(mapping.ISSUE, kept, query.limit), **keys)
+        return self._listed(errand, "issues", "/issues", Items(mapping.ISSUE, kept), query.limit, **keys)
 
     def issue(self, number: int, errand: Errand) -> Issue | Missing:
         """One issue; one that lives elsewhere by now is moved."""
@@ -251,7 +183,7 @@ class Reads(Wired):
         """Comments by their age; those of a pull lie with its issue."""
         items = Items(mapping.COMMENT, lambda payload: mapping.comment_of(payload, subject.number))
         path = f"/issues/{subject.number}/comments"
-        return self._listed(errand, "comments", path, items, since=_stamp(since))
+        return self._listed(errand, "comments", path, items, since=stamp(since))
 
     def label_events(self, number: int, errand: Errand) -> Read[LabelEvent]:
         """Who put which label on and took it off, closed and reopened."""
@@ -284,7 +216,7 @@ class Reads(Wired):
             return pull if query.state in ("all", pull.state) else "other states"
 
         keys = {"state": state, "head": head, "base": query.base, "sort": "created", "direction": "desc"}
-        return self._listed(errand, "pulls", "/pulls", Items(mapping.PULL, kept, query.limit), **keys)
+        return self._listed(errand, "pulls", "/pulls", Items(mapping.PULL, kept), query.limit, **keys)
 
     def reviews(self, number: int, errand: Errand) -> Read[ForgeComment]:
         """Reviews that were sent off, oldest first."""
@@ -339,22 +271,13 @@ class Reads(Wired):
         drafts = self._listed(errand, "releases", "/releases", items)
         return next((release for release in drafts.items if release.tag == tag), found)
 
-    def _listed(self, errand: Errand, listing: str, path: str, items: Items[P, T], **keys: str) -> Read[T]:
-        limit = items.limit
+    def _listed(
+        self, errand: Errand, listing: str, path: str, items: Items[P, T], limit: int = 0, **keys: str
+    ) -> Read[T]:
         size = str(min(PAGE, limit) if limit else PAGE)
-        query = query_of(listing, **{**keys, "per_page": size})
-        enough = items.enough
-        plan: Plan[tuple[object, T]] = Plan(
-            parse=items.page,
-            key=lambda pair: pair[0],
-            size=PAGE,
-            max_pages=self._target.max_pages,
-            limit=limit,
-            enough=(lambda pair: enough(pair[1])) if enough is not None else None,
-        )
-        read = paged(self._transport, errand, Request("GET", self._path + path, query), plan)
-        items_of = tuple(item for _, item in read.items)
-        return Read(items_of, read.complete, read.stopped, read.why, read.date, read.unfit, read.skipped)
+        query = query_of(KEYS[listing], **{**keys, "per_page": size})
+        extent = Extent(PAGE, self._target.max_pages, limit)
+        return listed(self._transport, errand, Request("GET", self._path + path, query), items, extent)
 
     def _is_here(self, payload: mapping.IssuePayload, answer: Answer, number: int, errand: Errand) -> bool:
         """Whether an issue still belongs to the repository, which may have another name by now."""
@@ -373,22 +296,5 @@ def full_ref(name: str) -> str:
     return name if name.startswith("refs/") else f"refs/heads/{name}"
 
 
-def missing(error: ForgeRefused) -> Missing:
-    """How an object is not there. Raises the error again when it says something else."""
-    kind, where = error.evidence.kind, error.evidence.where
-    if kind == AnswerKind.NOT_FOUND_OR_HIDDEN:
-        return Missing(MissingKind.NOT_FOUND)
-    if kind == AnswerKind.GONE:
-        return Missing(MissingKind.GONE)
-    if kind == AnswerKind.MOVED:
-        return Missing(MissingKind.MOVED, where or "unknown")
-    raise error
-
-
 def _no_file(path: str) -> ForgeRefused:
-    told = Evidence(kind=AnswerKind.INVALID.value, status=422)
-    return ForgeRefused(f"{path} is no file.", "Name a file, not a folder or a link.", evidence=told)
-
-
-def _stamp(instant: datetime | None) -> str:
-    return instant.strftime("%Y-%m-%dT%H:%M:%SZ") if instant is not None else ""
+    return refused(f"{path} is no file.", "Name a file, not a folder or a link.")

@@ -7,7 +7,8 @@ replaced or emptied, and labels and state have requests of their own.
 from __future__ import annotations
 
 from connectors.errand import Errand
-from connectors.errors import BadCard, Evidence, ForgeRefused
+from connectors.errors import BadCard
+from connectors.forge.payloads import number_in
 from connectors.forge.records import (
     Blocker,
     ForgeComment,
@@ -94,17 +95,21 @@ class IssueWrites(Wired):
 
     def edit_comment(self, number: int, comment_id: str, text: str, errand: Errand) -> ForgeComment:
         """Another text for a comment."""
-        answer = self._library.ask(errand, "PATCH", f"/issues/comments/{_id(comment_id)}", {"body": text})
+        answer = self._library.ask(
+            errand, "PATCH", f"/issues/comments/{number_in(comment_id, 'comment')}", {"body": text}
+        )
         return mapping.comment_of(accept(answer, mapping.COMMENT, errand), number)
 
     def delete_comment(self, number: int, comment_id: str, errand: Errand) -> None:
         """A comment less."""
-        self._library.ask(errand, "DELETE", f"/issues/comments/{_id(comment_id)}")
+        self._library.ask(errand, "DELETE", f"/issues/comments/{number_in(comment_id, 'comment')}")
 
     def add_reaction(self, number: int, comment_id: str, name: str, errand: Errand) -> None:
         """One per person and name."""
         if comment_id:
-            self._library.ask(errand, "POST", f"/issues/comments/{_id(comment_id)}/reactions", {"content": name})
+            self._library.ask(
+                errand, "POST", f"/issues/comments/{number_in(comment_id, 'comment')}/reactions", {"content": name}
+            )
             return
         with self._library.calling(errand):
             self._library.repo.get_issue(number).create_reaction(name)
@@ -127,9 +132,6 @@ class IssueWrites(Wired):
         return accept(answer, mapping.ISSUE, reading).id
 
 
-def _id(text: str) -> int:
-    """A comment's id. Raises ``ForgeRefused`` for a text that is none."""
-    if not text.isdecimal():
-        told = Evidence(kind="not_found_or_hidden", status=404)
-        raise ForgeRefused(f'There is no comment "{text}".', "Its id is a number on GitHub.", evidence=told)
-    return int(text)
+def _comment(comment_id: str) -> str:
+    """The path of a comment. Raises ``ForgeRefused`` for an id that is none."""
+    return f"/issues/comments/{number_in(comment_id, 'comment')}"

@@ -10,6 +10,7 @@ import pytest
 
 from connectors.errors import AmbiguousEffect, BadCard, ForgeRefused
 from connectors.fake_forge.running import FakeForge
+from connectors.forge.payloads import query_of
 from connectors.forge.records import (
     Blocker,
     Check,
@@ -30,7 +31,7 @@ from connectors.forge.records import (
     Subject,
 )
 from connectors.github.connector import GitHubClient
-from connectors.github.reads import KEYS, query_of
+from connectors.github.reads import KEYS
 from tests.kit.fakes import fake
 from tests.kit.github import READ, WRITE, client_at, github
 from tests.kit.wire import answering, peer
@@ -397,10 +398,10 @@ def test_a_workflow_is_dispatched(pair: Pair) -> None:
 
 def test_a_key_that_a_listing_does_not_know_fails_before_any_request() -> None:
     """C022."""
-    assert query_of("issues", state="open", labels="") == (("state", "open"),)
-    for listing in KEYS:
+    assert query_of(KEYS["issues"], state="open", labels="") == (("state", "open"),)
+    for known in KEYS.values():
         with pytest.raises(KeyError, match="labelz"):
-            query_of(listing, labelz="ready")
+            query_of(known, labelz="ready")
 
 
 def test_a_switched_off_tracker_is_the_boards_matter(pair: Pair) -> None:
