@@ -7,7 +7,8 @@ in the thread of the scheduler (dispatcher.md 4, 24, 30, 32).
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dispatcher import log
@@ -21,6 +22,8 @@ from dispatcher.tick import TickReport
 _log = log.get(__name__)
 LOOK = 0.25
 """Seconds between two looks of the main thread."""
+NEWS, NEWS_SHARED = 0.02, 0.1
+"""Seconds between two looks whether somebody changed the store: a counter of a file, or a query to a server."""
 KILL_GRACE = 8.0
 """Seconds for which interrupted runs are waited for: their groups are killed after five."""
 EXTEND_EVERY = 5.0
@@ -150,7 +153,8 @@ def forever(daemon: Daemon) -> int:
     daemon.wake, daemon.next_at = clockwork.wake, clockwork.next_at
     daemon.beat()
     clockwork.start()
-    attend(daemon)
+    with _noticing(daemon):
+        attend(daemon)
     clockwork.stop()
     stop(daemon)
     if broken:
@@ -158,6 +162,22 @@ def forever(daemon: Daemon) -> int:
     daemon.tick(pick=False)
     _log.info("dispatcher.stopped")
     return 0
+
+
+@contextmanager
+def _noticing(daemon: Daemon) -> Iterator[None]:
+    """Look at the store beside the main thread, which must hear a signal also while a database does not answer."""
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(NEWS_SHARED if daemon.wiring.store_shared else NEWS):
+            daemon.notice()
+
+    threading.Thread(target=look, name="store-news", daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
 
 
 def attend(daemon: Daemon) -> None:

@@ -22,6 +22,7 @@ from engine.store import schema
 from engine.store.cursors import Cursor
 from engine.store.drivers import Driver, driver_of
 
+_SEQUENCE = "SELECT value FROM store_counter WHERE name = 'sequence'"
 _NEXT_SEQUENCE = "UPDATE store_counter SET value = value + 1 WHERE name = 'sequence' RETURNING value"
 
 
@@ -199,6 +200,11 @@ class Database:
                 self._observer = self._read_engine.raw_connection()
             cursor = self.driver.cursor(self._observer.dbapi_connection)
             return int(cursor.execute("PRAGMA data_version").fetchone()[0])
+
+    def sequence(self) -> int:
+        """The newest number of the counter of the whole store: another one after an outcome, a pause, a moved card."""
+        with self.read_raw() as cursor:
+            return int(cursor.execute(_SEQUENCE).fetchone()[0])
 
     def cursor_of(self, connection: Connection) -> Cursor:
         """The driver's cursor inside the transaction of ``write``."""

@@ -166,6 +166,17 @@ def test_a_parked_card_is_settled_by_an_answer_from_the_command_line(make) -> No
     assert daemon.poll() is None
 
 
+def test_what_another_process_does_is_taken_up_without_waiting_for_the_interval(make) -> None:  # type: ignore[no-untyped-def]
+    """A card that is made, an answer that ends its run: neither waits for the next tick of the clock."""
+    site = make(ASKS, CONFIG.replace("interval: 100ms", "interval: 1h"))
+    site.start("dispatch", "--no-server")
+    site.until(lambda: bool(site.logged("dispatcher.ready")))
+    ready(site)
+    site.until(lambda: site.card()["column"] == "awaiting_input")
+    assert site.do("resume", "--run-id", site.card()["last_run"], "--answer", "ok=true") == 0
+    site.until(lambda: site.card()["column"] == "review")
+
+
 def test_an_interval_is_no_brake_for_short_runs(make) -> None:  # type: ignore[no-untyped-def]
     """D152."""
     site = make(QUICK, CONFIG.replace("interval: 100ms", "interval: 300s") + "concurrency: {max: 2}\n")

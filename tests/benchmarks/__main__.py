@@ -20,6 +20,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[dict[str, object]]]] = {
     "language": language.measure,
     "startup": startup.measure,
     "tick": dispatching.measure_ticks,
+    "answer": dispatching.measure_answers,
     "drain": dispatching.measure_drain,
 }
 

@@ -66,7 +66,7 @@ def test_a_refusal_of_a_mutation_is_final(status: int) -> None:
 
 @pytest.mark.parametrize("status", [206, 408, 500, 502, 503, 504, 599])
 def test_a_lost_answer_to_a_mutation_is_ambiguous_also_with_a_readable_body(status: int) -> None:
-    """C051: no 5xx is a refusal."""
+    """R472, C051: no 5xx is a refusal, and there is exactly one POST."""
     with peer(answering(status, {"message": "sorry"}, {"retry-after": "1"})) as at:
         link = Link(f"http://127.0.0.1:{at.port}")
         with pytest.raises(AmbiguousEffect) as caught:

@@ -188,7 +188,7 @@ def test_a_compressed_answer_is_unpacked() -> None:
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("location", ["/elsewhere", ""], ids=["with", "without"])
 def test_a_redirected_mutation_is_not_followed_and_is_a_lost_answer(status: int, location: str) -> None:
-    """C118."""
+    """R475, C118."""
     headers = {"location": location} if location else {}
     with peer(replying(says(status, None, **headers))) as at:
         link = Link(f"http://127.0.0.1:{at.port}")
