@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dispatcher.cli.run_options import ask_of, execution_options, json_object, pairs, refused_recipe
+from dispatcher.cli.run_options import ask_of, execution_options, json_object, pairs
 from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--var", "variables", multiple=True, metavar="K=V", help="a launch value, taken as it is")
 @click.option("--vars-file", type=click.Path(path_type=Path), metavar="F", help="launch values in a JSON file")
 @click.option("--preset", default="", metavar="NAME", help="a named set of values")
-@click.option("--recipe", type=click.Path(path_type=Path), metavar="F", help="a launch configuration; not run yet")
+@click.option("--recipe", type=click.Path(path_type=Path), metavar="F", help="a launch configuration")
 @click.option("--attachment", "attachments", multiple=True, metavar="NAME=FILE", help="a file that the workflow wants")
 @click.option("--run-id", metavar="ID", help="the id of the run; made up when not given")
 @click.option("--name", default="", metavar="TEXT", help="a friendly name")
@@ -33,8 +33,6 @@ def command(session: Session, /, **given: Any) -> int:
     from dispatcher.cli.execution import Wishes, execute
     from engine.api import LaunchRequest
 
-    if given["recipe"]:
-        raise refused_recipe(session.folder / given["recipe"])
     path = given["vars_file"]
     typed = json_object(session.folder / path, "vars file", "invalid_vars") if path else {}
     ask, attachments = ask_of(given), pairs(given["attachments"], "--attachment")
@@ -46,6 +44,7 @@ def command(session: Session, /, **given: Any) -> int:
             vars=pairs(given["variables"], "--var"),
             typed_vars=typed,
             preset=given["preset"],
+            recipe=session.folder / given["recipe"] if given["recipe"] else None,
             attachments={name: session.folder / file for name, file in attachments.items()},
             run_id=given["run_id"],
             name=given["name"],

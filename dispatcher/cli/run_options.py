@@ -118,19 +118,3 @@ def json_object(path: Path, what: str, code: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise Refused(code, f"The {what} {path} holds no JSON object", "Give one JSON object: names and values.")
     return value
-
-
-def refused_recipe(path: Path) -> Refused:
-    """Why ``--recipe`` cannot be used: the file, or X001, since recipes are kept for later (language.md 13)."""
-    from engine.dsl.recipes import read_recipe
-
-    try:
-        recipe = read_recipe(path)
-    except OSError as problem:
-        return Refused("bad_input", f"The recipe {path} cannot be read: {problem.strerror}", "Check the path.")
-    if recipe.flaws:
-        flaw = recipe.flaws[0]
-        key = f"`{flaw.key}` " if flaw.key else "it "
-        return Refused("bad_input", f"The recipe {path}: {key}cannot be {flaw.found}", f"Write {flaw.expected}.")
-    hint = "Launch without it; give its values with --var and its caps with the options of `run`."
-    return Refused("source_invalid", f"{path}: X001 recipe `{recipe.name}` is not supported yet", hint)

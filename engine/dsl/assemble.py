@@ -7,14 +7,14 @@ import them, so that a clash is shown where the importing file makes it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from engine.dsl import groups
 from engine.dsl.ast import Block, Declaration, EdgeLine, Scalar, Style, Text, Use
 from engine.dsl.bundle import Bundle
 from engine.dsl.data import PresetDraft, SchemaDraft, VarDraft, read_presets, read_schema, read_vars
-from engine.dsl.diagnostics import Diagnostics
+from engine.dsl.diagnostics import Diagnostics, suggestion
 from engine.dsl.draft import Draft, EdgeDraft, NodeDraft, OtherDraft, PromptDraft, WorkflowDraft
 from engine.dsl.graph import TERMINALS, Span
 from engine.dsl.includes import Includes
@@ -25,6 +25,18 @@ from engine.dsl.unit import Unit
 
 DATA = ("vars", "presets", "attachments", "secrets")
 TWICE = {"mcp_server": "C024", "cursor": "C086", "supervisor": "C192", "contract": "E010", "group": "E010"}
+
+
+def replace_prompts(draft: Draft, prompts: Mapping[str, str]) -> None:
+    """Put a recipe's texts in the place of the prompts of those names; one that no prompt has is C003."""
+    for name, text in prompts.items():
+        prompt = draft.prompts.get(name)
+        if prompt is None:
+            span = draft.workflow.span if draft.workflow else Span(draft.main, 1, 1)
+            hint = suggestion(name, draft.prompts, f"declare `prompt {name}:`, or take it out of the recipe")
+            draft.found.add("C003", span, name=name, hint=hint)
+        else:
+            draft.prompts[name] = PromptDraft(name, Text(text, prompt.span), prompt.span)
 
 
 def where(first: Span, second: Span) -> str:

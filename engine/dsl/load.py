@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
-from engine.dsl.assemble import assemble
+from engine.dsl.assemble import assemble, replace_prompts
 from engine.dsl.bundle import Bundle, read_bundle
 from engine.dsl.checks import Context, check_all
 from engine.dsl.compiler import Identity, compile_graph
@@ -151,6 +151,8 @@ class _Loader:
     def finish(self, unit: Unit, bundle: Bundle | None, found: Diagnostics, above: tuple[Path, ...]) -> Studied:
         includes = Includes(unit.folder if above else None, found)
         draft = assemble(unit, bundle, includes, found)
+        if len(above) == 1:
+            replace_prompts(draft, self.around.prompts)
         parse_texts(draft)
         flow = Flow(draft)
         check_all(Context(draft, flow, self.around, unit, bundle))

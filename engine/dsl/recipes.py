@@ -1,12 +1,12 @@
-"""Recipes: launch configurations as JSON, read and checked for their shape; nothing runs them yet (language.md 13).
+"""Recipes: launch configurations as JSON, read and checked for their shape (language.md 13).
 
-Called by ``bundle`` for ``recipes/*.json`` and by ``run --recipe``, which refuses every recipe (X001).
+Called by ``bundle`` for ``recipes/*.json`` and, for the recipe of a run, by ``runtime/cooking.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -28,11 +28,22 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """One recipe file: the name that it gives itself, else the file's stem; what is wrong with it."""
+    """One recipe file: the name that it gives itself, else the file's stem; what is wrong with it; what it says."""
 
     file: Path
     name: str
     flaws: tuple[Flaw, ...]
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    def map(self, key: str) -> Mapping[str, object]:
+        """A map of the recipe, empty when it has none of that name."""
+        found = self.values.get(key)
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """Prompt name -> the text that takes the place of the workflow's."""
+        return {name: str(text) for name, text in self.map("prompt_pack").items()}
 
 
 def read_recipe(path: Path) -> Recipe:
@@ -51,7 +62,8 @@ def read_recipe(path: Path) -> Recipe:
         else:
             flaws += _flaws("", values, _RECIPE)
     name = values.get("name") if isinstance(values, dict) else ""
-    return Recipe(path, name if isinstance(name, str) and name else path.stem, tuple(flaws))
+    known = values if isinstance(values, dict) and not flaws else {}
+    return Recipe(path, name if isinstance(name, str) and name else path.stem, tuple(flaws), known)
 
 
 def _text(key: str, value: object) -> list[Flaw]:

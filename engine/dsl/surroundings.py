@@ -14,7 +14,7 @@ from engine.dsl.catalogue import Operation
 class Surroundings:
     """Operations and connections are None when nobody knows them: then nothing is checked against them. ``tools``
     gives the tools of each backend that says which it has; ``version`` is that of this program, ``cache`` the
-    folder where packed bundles are unpacked."""
+    folder where packed bundles are unpacked. ``prompts`` take the place of the main file's prompts of those names."""
 
     catalogue: Mapping[str, Operation] | None = None
     connections: Mapping[str, str] | None = None
@@ -23,6 +23,7 @@ class Surroundings:
     version: str = ""
     tools: Mapping[str, frozenset[str]] = field(default_factory=dict)
     cache: Path | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)
 
 
 class Around(TypedDict, total=False):
@@ -35,3 +36,4 @@ class Around(TypedDict, total=False):
     version: str
     tools: Mapping[str, frozenset[str]]
     cache: Path | None
+    prompts: Mapping[str, str]

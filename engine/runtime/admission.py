@@ -19,6 +19,7 @@ from engine.runtime.host import Host
 from engine.runtime.loops import loop_map
 from engine.runtime.opening import visible_environment
 from engine.runtime.program import Program, load_program, recorded_elsewhere
+from engine.runtime.recipes import kept
 from engine.runtime.requests import ResumeRequest
 from engine.runtime.runlog import LOGGER
 from engine.runtime.variables import resolve
@@ -61,10 +62,12 @@ def admit(host: Host, request: ResumeRequest) -> Admitted:
         raise WrongStatus(f"run {record.id} was cancelled by a person; no machine resumes it", "resume it yourself")
     head = host.store.checkpoints.head(record.id)
     _check_answering(record, head, request)
-    program = load_program(host, source_of(record, request.file))
+    recipe = kept(host, record.id)
+    program = load_program(host, source_of(record, request.file), recipe)
     changed = _check_digest(record, program, request)
     check_worktree(host, record)
-    vars_ = resolve(program.graph, record.inputs, record.preset, visible_environment(host))
+    preset_vars = recipe.map("preset_vars") if recipe else {}
+    vars_ = resolve(program.graph, record.inputs, record.preset, visible_environment(host), preset_vars)
     answered = None
     if request.answering:
         question = _question(host, record, head, program.graph)

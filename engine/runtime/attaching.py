@@ -11,6 +11,7 @@ from pathlib import Path
 from engine.dsl.graph import AttachmentSlot, Graph
 from engine.errors import BadInput
 from engine.run import Attachment
+from engine.runtime.recipes import ORIGIN
 from engine.store.attachments import mime_of
 
 IMAGES = "image/*"
@@ -62,4 +63,5 @@ def readable(attachments: Iterable[Attachment]) -> dict[str, dict[str, object]]:
             "sha256": each.sha256,
         }
         for each in attachments
+        if each.origin != ORIGIN
     }

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.checkpoint import Head
 from engine.dsl.graph import FailNode
 from engine.errors import RunConflict, RunDeleted
 from engine.events import EventType, NewEvent
 from engine.run import Attachment, NewRun, RunRecord, check_run_id
+from engine.runtime import recipes
 from engine.runtime.attaching import files_of, readable
 from engine.runtime.attempt import Line
 from engine.runtime.ending import Ending
@@ -36,6 +38,9 @@ from engine.runtime.writing import conclude, rows_of, started_data
 from engine.store.changes import Launch, Written
 from engine.store.locks import RunLock
 
+if TYPE_CHECKING:
+    from engine.dsl.recipes import Recipe
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -45,16 +50,20 @@ class Prepared:
     given: dict[str, object]
     vars: dict[str, object]
     files: dict[str, Path] = field(default_factory=dict)
+    recipe: Recipe | None = None
 
 
 def prepare_launch(host: Host, request: LaunchRequest) -> Prepared:
     """Compile and check; nothing is written. Raises SourceMissing, SourceInvalid, InvalidVars, InvalidId, BadInput."""
     if request.run_id is not None:
         check_run_id(request.run_id)
-    program = load_program(host, request.file)
+    recipe = recipes.read(request.recipe) if request.recipe else None
+    program = load_program(host, request.file, recipe)
     given = given_values(program.graph, request.vars, request.typed_vars, request.preset)
-    values = resolve(program.graph, given, request.preset, visible_environment(host))
-    return Prepared(program, given, values, files_of(program.graph, request.attachments))
+    preset_vars = recipe.map("preset_vars") if recipe else {}
+    given_values(program.graph, {}, preset_vars)
+    values = resolve(program.graph, given, request.preset, visible_environment(host), preset_vars)
+    return Prepared(program, given, values, files_of(program.graph, request.attachments), recipe)
 
 
 def launch(host: Host, request: LaunchRequest) -> RunRecord:
@@ -63,6 +72,8 @@ def launch(host: Host, request: LaunchRequest) -> RunRecord:
     Raises what ``prepare_launch`` raises, RunConflict for an id that is or was in use, StoreError.
     """
     prepared = prepare_launch(host, request)
+    if prepared.recipe is not None:
+        request = replace(request, ask=request.ask.merged_over(recipes.ask_of(prepared.recipe)))
     run_id = request.run_id or host.ids.new()
     lock = RunLock(host.store.root, run_id, host.owner)
     if not lock.take(request.lock_fd):
@@ -125,7 +136,8 @@ def _refuse_used(host: Host, run_id: str) -> None:
 
 def _attached(host: Host, prepared: Prepared, run_id: str) -> tuple[Attachment, ...]:
     """The files in the run's folder; their rows go with the first commit."""
-    return tuple(host.store.attachments.copy(run_id, path, name) for name, path in prepared.files.items())
+    made = [host.store.attachments.copy(run_id, path, name) for name, path in prepared.files.items()]
+    return (*made, recipes.keep(host, prepared.recipe, run_id)) if prepared.recipe else tuple(made)
 
 
 def _insert(host: Host, new: NewRun, first: Launch) -> None:

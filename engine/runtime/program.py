@@ -6,39 +6,49 @@ Called by ``launch`` and by every resume. Implements language.md 1.1 (a launch r
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.dsl.graph import Graph, Node, RouterMode, RouterNode, ToolNode
+from engine.dsl.surroundings import Surroundings
 from engine.dsl.unit import PACKED, is_bundle
 from engine.errors import SourceInvalid
 from engine.run import SourceFile
 from engine.runtime.executing import RUN_HERE
 from engine.runtime.host import Host
 from engine.runtime.kept_programs import Program
+from engine.runtime.recipes import check_recipe
 
 if TYPE_CHECKING:
     from engine.dsl.load import Loaded
+    from engine.dsl.recipes import Recipe
 
 __all__ = ["Program", "bundle_of", "load_program", "reached", "recorded_elsewhere"]
 
 
-def load_program(host: Host, file: Path) -> Program:
-    """The workflow for execution: as it was compiled before, or compiled. Raises SourceMissing, SourceInvalid with the
-    first error."""
+def load_program(host: Host, file: Path, recipe: Recipe | None = None) -> Program:
+    """The workflow for execution: as it was compiled before, or compiled, with the prompts of a recipe.
+
+    Raises SourceMissing, SourceInvalid with the first error, BadInput for a recipe of another workflow.
+    """
     path = file.absolute()
+    if recipe is not None:
+        program = _compiled(replace(host.settings.around, prompts=recipe.prompts), host, file)
+        check_recipe(recipe, program.graph)
+        return program
     known = host.programs.find(path)
     if known is not None:
         return known
-    program = _compiled(host, file, path)
+    program = _compiled(host.settings.around, host, file)
     host.programs.keep(path, program)
     return program
 
 
-def _compiled(host: Host, file: Path, path: Path) -> Program:
+def _compiled(around: Surroundings, host: Host, file: Path) -> Program:
     from engine.dsl.load import load
 
-    loaded = load(file, host.settings.around)
+    loaded, path = load(file, around), file.absolute()
     _refuse_errors(loaded, file)
     graph = loaded.graph
     assert graph is not None

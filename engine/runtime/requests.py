@@ -39,6 +39,7 @@ class LaunchRequest:
     typed_vars: Mapping[str, object] = field(default_factory=dict)
     preset: str = ""
     attachments: Mapping[str, Path] = field(default_factory=dict)
+    recipe: Path | None = None
     run_id: str | None = None
     name: str = ""
     ask: BudgetAsk = field(default_factory=BudgetAsk)

@@ -13,6 +13,8 @@ from engine.dsl.graph import Graph, ValueType, Var
 from engine.dsl.values import launch_value
 from engine.errors import InvalidVars
 
+NOTHING: Mapping[str, object] = {}
+
 
 def given_values(
     graph: Graph, texts: Mapping[str, str], typed: Mapping[str, object], preset: str = ""
@@ -31,9 +33,13 @@ def given_values(
 
 
 def resolve(
-    graph: Graph, given: Mapping[str, object], preset: str, environment: Mapping[str, str]
+    graph: Graph,
+    given: Mapping[str, object],
+    preset: str,
+    environment: Mapping[str, str],
+    recipe: Mapping[str, object] = NOTHING,
 ) -> dict[str, object]:
-    """Every declared var with its value: given, else the preset's, else its default.
+    """Every declared var with its value: given, else the preset's, else the recipe's, else its default.
 
     Raises InvalidVars for a required var without a value. Inputs that a newer text no longer declares are left out.
     """
@@ -44,6 +50,8 @@ def resolve(
             made[name] = _fitted(var, given[name], typed=True)
         elif name in chosen:
             made[name] = chosen[name]
+        elif name in recipe:
+            made[name] = _fitted(var, recipe[name], typed=True)
         elif var.required:
             raise InvalidVars(f"var {name} ({var.type}) has no value", f"give it with --var {name}=VALUE")
         else:
