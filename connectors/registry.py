@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
+from typing import Any
 
 from connectors.errors import Unsupported
+from connectors.forge.client import ForgeClient
 
 CONNECTORS: Mapping[str, str] = MappingProxyType(
     {
@@ -24,6 +26,9 @@ CLIENTS: Mapping[str, str] = MappingProxyType(
 )
 """kind -> module and class of the client of a forge; the board over each is ``connectors.forge.board:LabelBoard``."""
 
+BY_STATUS: Mapping[str, str] = MappingProxyType({"github": "connectors.github.statuses:StatusClient"})
+"""kind -> module and class of the client for a board whose columns are the statuses of a project."""
+
 
 def connector_class(kind: str) -> type:
     """The class of a kind. Raises ``Unsupported``."""
@@ -40,6 +45,15 @@ def client_headers(kind: str) -> Mapping[str, str]:
     module = import_module(client_class(kind).__module__)
     headers: Mapping[str, str] = getattr(module, "HEADERS", {})
     return headers
+
+
+def client_by_status(client: ForgeClient) -> ForgeClient:
+    """The client of a board whose columns are statuses. Raises ``Unsupported`` where there are none."""
+    if client.kind not in BY_STATUS:
+        raise Unsupported(f"{client.kind} has no project statuses.", "Map the columns by `label`.")
+    seen: Any = _class(BY_STATUS, client.kind)
+    made: ForgeClient = seen.over(client)
+    return made
 
 
 def _class(places: Mapping[str, str], kind: str) -> type:

@@ -13,6 +13,7 @@ from connectors.effects.guard import Guard
 from connectors.effects.journal import Desk, Journal
 from connectors.forge.board import Hands, LabelBoard
 from connectors.forge.cards import BoardPlan
+from connectors.registry import client_by_status
 from dispatcher.forges import Forges, columns, places
 from dispatcher.ledger.forge_rows import BoardMemory, Seat
 from engine.ports import Clock
@@ -39,9 +40,11 @@ class Parts:
 
 
 def made(parts: Parts, given: BoardSettings) -> LabelBoard:
-    """The board. Raises ``Unsupported`` for a token that cannot be used."""
+    """The board. Raises ``Unsupported`` for a token that cannot be used, and for statuses without a project."""
     settings, forges, mapped = parts.settings, parts.forges, places(given.columns)
     client = forges.client(given.name)
+    if any(place.status for place in mapped.values()):
+        client = client_by_status(client)
     roles = frozenset(str(name) for name in settings.columns.model_dump().values() if name)
     repos = {(each.repo or "").lower(): each.name for each in settings.boards if each.kind == given.kind}
     plan = BoardPlan(given.name, columns(mapped, mapped), mapped, roles, given.priority_labels, repos)

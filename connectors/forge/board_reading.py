@@ -105,6 +105,8 @@ class BoardReader:
     def _queries(
         self, columns: Collection[str] | None, wanted: Mapping[str, object], found: Mapping[str, Resolved]
     ) -> list[IssueQuery]:
+        if self.client.traits.lists_whole:
+            return [IssueQuery(state="open" if columns is None else "all")]
         queries = []
         if columns is None or self.plan.open_column in wanted:
             queries.append(IssueQuery())

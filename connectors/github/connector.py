@@ -31,6 +31,7 @@ class GitHubClient(Projects, IssueWrites, CodeWrites):
         """``url`` is the interface's base address, as the transport has it. Raises ``Unsupported`` for a transport
         that is not guarded."""
         super().__init__(guarded(transport), Library(transport, url, target.repo), target, app)
+        self.transport, self.target, self.url, self.app = transport, target, url, app
 
     @property
     def traits(self) -> Traits:

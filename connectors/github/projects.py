@@ -27,7 +27,7 @@ PAGE = 100
 NOT_FOUND = "NOT_FOUND"
 """The type of a graph's error that names something that is not there."""
 _ISSUE = """
-  number databaseId title body state url createdAt updatedAt author { login } repository { nameWithOwner }
+  id number databaseId title body state url createdAt updatedAt author { login } repository { nameWithOwner }
   labels(first: 100) { nodes { name } } assignees(first: 20) { nodes { login } }
 """
 _VALUE = "fieldValueByName(name: $field) { ... on ProjectV2ItemFieldSingleSelectValue { name optionId } }"
@@ -125,7 +125,8 @@ class Content(Payload):
     """An issue as the graph shows it."""
 
     number: int
-    id: int = Field(alias="databaseId")
+    node: str = Field(alias="id")
+    database_id: int = Field(alias="databaseId")
     title: str
     body: Text = ""
     state: str
@@ -141,7 +142,7 @@ class Content(Payload):
         """The neutral record."""
         return Issue(
             number=self.number,
-            id=str(self.id),
+            id=str(self.database_id),
             title=self.title,
             body=self.body,
             is_open=self.state == "OPEN",
@@ -212,6 +213,11 @@ class Membership(Payload):
     project: Holder
     value: Value | None = Field(alias="fieldValueByName")
 
+    @property
+    def status(self) -> str:
+        """The chosen option's name, empty for none."""
+        return self.value.name if self.value else ""
+
 
 class Memberships(Payload):
     """An issue's places."""
@@ -223,6 +229,10 @@ class Placed(Content):
     """An issue with its places."""
 
     places: Memberships = Field(alias="projectItems")
+
+    def place_in(self, project_id: str) -> Membership | None:
+        """The place in one project, None for none."""
+        return next((place for place in self.places.nodes if place.project.id == project_id), None)
 
 
 class Made(Payload):
@@ -295,6 +305,16 @@ class Projects(Reads):
     def project_item(self, number: int, errand: Errand) -> ProjectItem | Missing:
         """One issue's place in the project."""
         project_id = self._known(errand)[0]
+        found = self._placed(number, errand)
+        if isinstance(found, Missing):
+            return found
+        place = found.place_in(project_id)
+        if place is None:
+            return Missing(MissingKind.NOT_FOUND)
+        return ProjectItem(place.id, found.issue(), place.status, place.archived)
+
+    def _placed(self, number: int, errand: Errand) -> Placed | Missing:
+        """One issue with all its places."""
         owner, name = self._target.repo.split("/", 1)
         told = {"owner": owner, "name": name, "number": number, "field": self._project.field, "first": 50}
         try:
@@ -303,21 +323,19 @@ class Projects(Reads):
             if error.evidence.code != NOT_FOUND:
                 raise
             # An error beside data says nothing about a card; the other interface does.
-            missing = self.issue(number, errand)
+            missing = self.issue_by_number(number, errand)
             if isinstance(missing, Missing):
                 return missing
             raise
+        if found is None:
+            return Missing(MissingKind.NOT_FOUND)
         try:
             issue = fitting(found, _PLACED)
         except Misfit as error:
             raise Unreachable(f"Issue {number} cannot be used: {error}.", stopped=StopReason.DECODE) from error
         if issue.repository.path.casefold() != self._target.repo.casefold():
             return Missing(MissingKind.MOVED, f"{issue.repository.path}#{issue.number}")
-        for place in issue.places.nodes:
-            if place.project.id == project_id:
-                status = place.value.name if place.value else ""
-                return ProjectItem(place.id, issue.issue(), status, place.archived)
-        return Missing(MissingKind.NOT_FOUND)
+        return issue
 
     def add_project_item(self, number: int, errand: Errand) -> str:
         """Put an issue on the project; the item that is there is given back."""

@@ -149,6 +149,10 @@ class Reads(Wired):
 
     def issue(self, number: int, errand: Errand) -> Issue | Missing:
         """One issue; one that lives elsewhere by now is moved."""
+        return self.issue_by_number(number, errand)
+
+    def issue_by_number(self, number: int, errand: Errand) -> Issue | Missing:
+        """The issue itself, whatever a board makes of it."""
         try:
             answer = self._get(errand, f"/issues/{number}")
         except ForgeRefused as error:

@@ -28,8 +28,7 @@ from graphql import (
     visit,
 )
 
-from connectors.github.code_writes import DOCUMENTS
-from connectors.github.projects import QUERIES
+from connectors.github import code_writes, projects, statuses
 
 TARGET = Path(__file__).with_name("github-graphql.graphql.gz")
 BUILT_IN = {"String", "Int", "Float", "Boolean", "ID"}
@@ -65,7 +64,7 @@ def touched(schema: GraphQLSchema) -> Touched:
             found.types.add(name)
             if isinstance(kind, GraphQLObjectType | GraphQLInterfaceType):
                 found.fields[name] |= set(kind.fields)
-    for text in (*QUERIES, *DOCUMENTS):
+    for text in (*projects.QUERIES, *code_writes.DOCUMENTS, *statuses.DOCUMENTS):
         visit(parse(text), TypeInfoVisitor(info, found))
     return found
 

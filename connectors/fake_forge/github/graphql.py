@@ -148,6 +148,15 @@ def update_pull(call: Call, given: Input) -> Node:
     return Node("UpdatePullRequestPayload", {"pullRequest": Graph(call).card(repo, issue)})
 
 
+def _state(call: Call, given: Input, state: str) -> Node:
+    repo, issue = _content(call, given.get("issueId"))
+    if repo.rights.get(call.user.login) not in WRITERS or repo.archived:
+        raise Problem("FORBIDDEN", "Resource not accessible by personal access token")
+    deeds.set_state(doer(call), repo, issue, state, str(given.get("stateReason") or "").lower())
+    kind = "CloseIssuePayload" if state == "closed" else "ReopenIssuePayload"
+    return Node(kind, {"issue": Graph(call).card(repo, issue)})
+
+
 MUTATIONS: Mapping[str, Callable[[Call, Input], Node]] = MappingProxyType(
     {
         "addProjectV2ItemById": add_item,
@@ -156,6 +165,8 @@ MUTATIONS: Mapping[str, Callable[[Call, Input], Node]] = MappingProxyType(
         "archiveProjectV2Item": lambda call, given: _archived(call, given, archived=True),
         "unarchiveProjectV2Item": lambda call, given: _archived(call, given, archived=False),
         "updatePullRequest": update_pull,
+        "closeIssue": lambda call, given: _state(call, given, "closed"),
+        "reopenIssue": lambda call, given: _state(call, given, "open"),
         "convertPullRequestToDraft": lambda call, given: _draft(call, given, draft=True),
         "markPullRequestReadyForReview": lambda call, given: _draft(call, given, draft=False),
     }
