@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.dsl.graph import Graph, Node, RouterMode, RouterNode, ToolNode
+from engine.dsl.graph import Graph, HumanNode, Node, NodeKind, RouterMode, RouterNode, ToolNode
 from engine.dsl.surroundings import Surroundings
 from engine.dsl.unit import PACKED, is_bundle
 from engine.errors import SourceInvalid
@@ -82,17 +82,24 @@ def _refuse_unsupported(host: Host, graph: Graph, file: Path) -> None:
         what = _unsupported(host, node)
         if what:
             place = f"{node.span.file}:{node.span.line}: " if node.span else ""
-            raise SourceInvalid(
-                f"{place}X001 node {name}: {what} not run by this build", f"take the node out of {file}"
-            )
+            raise SourceInvalid(f"{place}X001 node {name} {what}", f"take the node out of {file}")
 
 
 def _unsupported(host: Host, node: Node) -> str:
+    """What this build does not do with the node, as the rest of a sentence; empty when it runs it."""
     if isinstance(node, RouterNode):
-        return f"mode {node.mode} is" if node.mode not in RUN_MODES else ""
+        return "lets a model choose its edge, and this build asks no model" if node.mode not in RUN_MODES else ""
     if isinstance(node, ToolNode) and node.action and host.settings.remote is None:
-        return "connector operations are"
-    return "" if host.nodes[node.kind] is not None or node.kind in RUN_HERE else f"{node.kind} nodes are"
+        return "calls a connector, and nothing here runs connector operations"
+    if host.nodes[node.kind] is None and node.kind not in RUN_HERE:
+        return f"is of kind {node.kind}: it asks a model, and this build asks none"
+    if isinstance(node, HumanNode) and node.interaction == ASKS_MODEL and host.nodes[NodeKind.AGENT] is None:
+        return "lets a model answer its question, and this build asks none"
+    return ""
+
+
+ASKS_MODEL = "llm"
+"""The interaction of a human node that a model answers; ``llm_or_human`` falls back on the person."""
 
 
 RUN_MODES = frozenset(set(RouterMode) - {RouterMode.LLM})

@@ -393,7 +393,9 @@ def test_a_run_that_was_stopped_calls_nobody(rig: Rig, forge: FakeForge) -> None
 
 
 def test_without_a_runner_a_launch_is_refused(engine: Rig, rig: Rig) -> None:
-    with pytest.raises(SourceInvalid, match="X001 node post: connector operations are not run by this build"):
+    with pytest.raises(
+        SourceInvalid, match="X001 node post calls a connector, and nothing here runs connector operations"
+    ):
         engine.run(comments())
     with pytest.raises(SourceInvalid, match="X002"):
         rig.run(calls("fake.issue.burn"))

@@ -13,6 +13,14 @@ from tests.kit.engine import Rig, Script, scripted
 
 ONE = "tool a:\n  command: `echo a >> trace`\nworkflow w:\n  {more}entry: a\n  a -> done\n"
 AGENT = 'agent a:\n  backend: scripted\n  user: "hi"\nworkflow w:\n  entry: a\n  a -> done\n'
+ROUTED = (
+    'router r:\n  mode: llm\n  backend: scripted\ncompute x:\n  expr:\n    a: "1"\ncompute y:\n  expr:\n    a: "1"\n'
+    "workflow w:\n  entry: r\n  r -> x -> done\n  r -> y -> done\n"
+)
+ANSWERED = (
+    'schema s:\n  ok: bool\nhuman h:\n  interaction: llm\n  model: "m"\n  output: s\n'
+    "workflow w:\n  entry: h\n  h -> done\n"
+)
 
 
 def one(more: str = "") -> str:
@@ -22,7 +30,9 @@ def one(more: str = "") -> str:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (AGENT, "a"),
+        (AGENT, "X001 node a is of kind agent: it asks a model, and this build asks none"),
+        (ROUTED, "X001 node r lets a model choose its edge"),
+        (ANSWERED, "X001 node h lets a model answer its question"),
         ("workflow w:\n  entry: nowhere\n", "nowhere"),
     ],
 )
