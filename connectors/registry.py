@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from connectors.errors import Unsupported
 from connectors.forge.client import ForgeClient
+from connectors.limiter.limiter import Limiter
+from connectors.secrets import Secret
+
+if TYPE_CHECKING:
+    from connectors.transport.client import Credential, Parts
+    from connectors.transport.exchanging import Setting
 
 CONNECTORS: Mapping[str, str] = MappingProxyType(
     {
@@ -26,6 +33,8 @@ CLIENTS: Mapping[str, str] = MappingProxyType(
 )
 """kind -> module and class of the client of a forge; the board over each is ``connectors.forge.board:LabelBoard``."""
 
+APPS: Mapping[str, str] = MappingProxyType({"github": "connectors.github.app"})
+"""kind -> module that makes the credential of an app."""
 BY_STATUS: Mapping[str, str] = MappingProxyType({"github": "connectors.github.statuses:StatusClient"})
 """kind -> module and class of the client for a board whose columns are the statuses of a project."""
 
@@ -45,6 +54,23 @@ def client_headers(kind: str) -> Mapping[str, str]:
     module = import_module(client_class(kind).__module__)
     headers: Mapping[str, str] = getattr(module, "HEADERS", {})
     return headers
+
+
+@dataclass(frozen=True, slots=True)
+class AppIdentity:
+    """An app and where it is installed."""
+
+    app_id: int
+    installation: int
+    key: Secret
+
+
+def app_credential(kind: str, app: AppIdentity, setting: Setting, limiter: Limiter, parts: Parts) -> Credential:
+    """The credential of an app's installation. Raises ``Unsupported`` for a forge that has no apps."""
+    if kind not in APPS:
+        raise Unsupported(f"{kind} has no apps.", "Give the connection a `token`.")
+    made: Credential = import_module(APPS[kind]).credential_of(app, setting, limiter, parts)
+    return made
 
 
 def client_by_status(client: ForgeClient) -> ForgeClient:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from config.boards import BoardSettings, ColumnMapping, ConnectionSettings
+from config.boards import AppSettings, BoardSettings, ColumnMapping, ConnectionSettings
 from connectors.card import Column
 from connectors.errors import Unsupported
 from connectors.forge.client import ForgeClient, ProjectTarget, Target
@@ -21,9 +21,9 @@ from connectors.limiter.limiter import Limiters
 from connectors.native.defaults import DEFAULT_COLUMNS
 from connectors.observer import Observer
 from connectors.posting import posting
-from connectors.registry import client_class, client_headers
+from connectors.registry import AppIdentity, app_credential, client_class, client_headers
 from connectors.secrets import Redactor, Secret, SecretTooShort
-from connectors.transport.client import Parts, TokenCredential, Transport
+from connectors.transport.client import Credential, Parts, TokenCredential, Transport
 from connectors.transport.exchanging import Setting
 from connectors.transport.exchanging import Target as Place
 from connectors.transport.validators import MemoryValidators
@@ -90,8 +90,9 @@ class Forges:
         self._transports: list[Transport] = []
         self._lock = threading.Lock()
         for each in (*settings.boards, *settings.connections.values()):
-            if each.token is not None:
-                self._remember(each.token.get_secret_value())
+            for secret in (each.token, each.webhook_secret, each.app.key if each.app is not None else None):
+                if secret is not None:
+                    self._remember(secret.get_secret_value())
 
     def _remember(self, value: str) -> None:
         """Known secrets are taken out of every text; one that is too short is refused where it is used."""
@@ -140,8 +141,8 @@ class Forges:
 
     def _made(self, settings: Connected, repo: str) -> ForgeClient:
         address = settings.url or PUBLIC[settings.kind]
-        credential = _credential(settings)
-        limiter = self._limiters.of(settings.kind, urlsplit(address).netloc, credential.key, settings.writes_per_minute)
+        place = Place(address, settings.allow_private, settings.proxy or "")
+        setting, host = Setting(place, self.world.clock), urlsplit(address).netloc
         parts = Parts(
             settings.kind,
             headers=client_headers(settings.kind),
@@ -151,24 +152,39 @@ class Forges:
             redactor=self.world.redactor,
             validators=MemoryValidators(),
         )
-        place = Place(address, settings.allow_private, settings.proxy or "")
-        transport = Transport(Setting(place, self.world.clock), credential, limiter, parts)
+        more: dict[str, object] = {"url": address} if settings.kind == "github" else {}
+        if settings.app is not None and settings.token is None:
+            credential: Credential = self._app(settings, settings.app, setting, parts)
+            more["app"] = credential
+        else:
+            credential = _token(settings)
+        limiter = self._limiters.of(settings.kind, host, credential.key, settings.writes_per_minute)
+        transport = Transport(setting, credential, limiter, parts)
         self._transports.append(transport)
         given = settings.project
         project = ProjectTarget(given.owner, given.number, given.field) if given else None
         make: Callable[..., ForgeClient] = client_class(settings.kind)
-        more = {"url": address} if settings.kind == "github" else {}
         return make(transport, Target(repo, settings.max_pages, project), **more)
 
+    def _app(self, settings: Connected, app: AppSettings, setting: Setting, parts: Parts) -> Credential:
+        """The credential of an app's installation. Raises ``Unsupported`` where the forge has no apps."""
+        key = _secret(app.key.get_secret_value(), "app.key")
+        limiter = self._limiters.of(settings.kind, urlsplit(setting.target.url).netloc, key.digest)
+        return app_credential(settings.kind, AppIdentity(app.id, app.installation, key), setting, limiter, parts)
 
-def _credential(settings: Connected) -> TokenCredential:
+
+def _token(settings: Connected) -> TokenCredential:
     header, prefix = HEADERS[settings.kind]
     if settings.token is None:
-        raise Unsupported("This build signs requests with a token only.", "Give the connection a `token`.")
+        raise Unsupported("The connection has neither token nor app.", "Give it a `token`.")
+    return TokenCredential(_secret(settings.token.get_secret_value(), "token"), header, prefix)
+
+
+def _secret(value: str, key: str) -> Secret:
     try:
-        return TokenCredential(Secret(settings.token.get_secret_value()), header, prefix)
+        return Secret(value)
     except SecretTooShort as error:
-        raise Unsupported(f"The token cannot be used: {error}.", "Give the token as the forge issued it.") from None
+        raise Unsupported(f"The {key} cannot be used: {error}.", "Give it as the forge issued it.") from None
 
 
 def places(columns: Mapping[str, ColumnMapping]) -> dict[str, ColumnPlace]:

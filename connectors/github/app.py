@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
+from typing import Protocol
 
 from connectors.deadline import Deadline, Timekeeper
 from connectors.errand import Errand, Purpose
 from connectors.errors import ForgeRefused, Unreachable
 from connectors.forge.records import Account
 from connectors.github import mapping
+from connectors.limiter.limiter import Limiter
 from connectors.secrets import Redactor, Secret
-from connectors.transport.client import Transport
+from connectors.transport.client import Parts, Transport
+from connectors.transport.exchanging import Setting
 from connectors.transport.models import accept
 from connectors.transport.request import CredentialMissing, Request
 
@@ -25,6 +28,33 @@ RENEWED_AFTER = 0.6
 """Part of a token's life after which it is renewed, below two thirds."""
 LEAST_SKEW = timedelta(seconds=30)
 """A difference of the clocks that may be why a claim was refused."""
+
+
+class Installed(Protocol):
+    """An app and where it is installed, as configured."""
+
+    @property
+    def app_id(self) -> int:
+        """The app's id."""
+        ...
+
+    @property
+    def installation(self) -> int:
+        """The installation's id."""
+        ...
+
+    @property
+    def key(self) -> Secret:
+        """The app's private key, PEM."""
+        ...
+
+
+def credential_of(installed: Installed, setting: Setting, limiter: Limiter, parts: Parts) -> AppCredential:
+    """The credential of an installation, with a transport of its own for the app's claims; ``limiter`` is that of the
+    app's key."""
+    claim = AppClaim(installed.app_id, installed.key, setting.clock)
+    parts.redactor.add(installed.key)
+    return AppCredential(installed.installation, claim, Transport(setting, claim, limiter, parts), parts.redactor)
 
 
 class AppClaim:
@@ -80,6 +110,10 @@ class AppCredential:
             self._renew(deadline)
         assert self._token is not None
         return "authorization", "Bearer " + self._token.reveal()
+
+    def close(self) -> None:
+        """Close the claims' idle connections."""
+        self._transport.close()
 
     def account(self, errand: Errand) -> Account:
         """The app's bot, as it signs what it writes."""

@@ -51,3 +51,5 @@ class GitHubClient(Projects, IssueWrites, CodeWrites):
         """Let go of the library and of idle connections."""
         self._library.close()
         self._transport.close()
+        if self.app is not None:
+            self.app.close()
