@@ -20,6 +20,7 @@ from referencing.jsonschema import DRAFT4
 from connectors.fake_forge.exchange import Answer, Request
 from connectors.fake_forge.records import Kind
 from tests.kit.gitea_models import ForgejoChecker
+from tests.kit.gitlab_keys import GitLabChecker
 from tests.kit.graphql_schema import graphql_misfits
 
 DATA = Path(__file__).parent.parent / "data"
@@ -39,16 +40,6 @@ class Checker(Protocol):
     def __call__(self, request: Request, answer: Answer) -> None:
         """Look at one exchange."""
         ...
-
-
-class Unchecked:
-    """For a forge whose description is checked elsewhere."""
-
-    def __init__(self) -> None:
-        self.found: list[str] = []
-
-    def __call__(self, request: Request, answer: Answer) -> None:
-        """Anything goes."""
 
 
 @cache
@@ -157,5 +148,9 @@ def resolved(value: Any) -> Any:
 
 def checker_of(kind: str) -> Checker:
     """The checker for a forge."""
-    checkers: dict[Kind, Callable[[], Checker]] = {Kind.GITHUB: GitHubChecker, Kind.FORGEJO: ForgejoChecker}
-    return checkers.get(Kind(kind), Unchecked)()
+    checkers: dict[Kind, Callable[[], Checker]] = {
+        Kind.GITHUB: GitHubChecker,
+        Kind.GITLAB: GitLabChecker,
+        Kind.FORGEJO: ForgejoChecker,
+    }
+    return checkers[Kind(kind)]()
