@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from config.boards import AppSettings, BoardSettings, ColumnMapping, ConnectionSettings
@@ -87,7 +87,7 @@ class Forges:
         self._settings = settings
         self._limiters = Limiters(world.limits, world.clock, world.observer)
         self._clients: dict[tuple[str, str], ForgeClient] = {}
-        self._transports: list[Transport] = []
+        self._opened: list[Any] = []
         self._lock = threading.Lock()
         for each in (*settings.boards, *settings.connections.values()):
             for secret in (each.token, each.webhook_secret, each.app.key if each.app is not None else None):
@@ -136,8 +136,8 @@ class Forges:
 
     def close(self) -> None:
         """Close idle connections."""
-        for transport in self._transports:
-            transport.close()
+        for each in self._opened:
+            each.close()
 
     def _made(self, settings: Connected, repo: str) -> ForgeClient:
         address = settings.url or PUBLIC[settings.kind]
@@ -156,11 +156,12 @@ class Forges:
         if settings.app is not None and settings.token is None:
             credential: Credential = self._app(settings, settings.app, setting, parts)
             more["app"] = credential
+            self._opened.append(credential)
         else:
             credential = _token(settings)
         limiter = self._limiters.of(settings.kind, host, credential.key, settings.writes_per_minute)
         transport = Transport(setting, credential, limiter, parts)
-        self._transports.append(transport)
+        self._opened.append(transport)
         given = settings.project
         project = ProjectTarget(given.owner, given.number, given.field) if given else None
         make: Callable[..., ForgeClient] = client_class(settings.kind)
