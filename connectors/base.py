@@ -43,6 +43,14 @@ class Capability(StrEnum):
     """Keeps an event history with contiguous numbers."""
     COLUMNS = "columns"
     """Columns can be added, renamed, deleted, reordered."""
+    REMOTE = "remote"
+    """Lives on another machine: pages, lost answers, lag, limits, refusals; other people's comments."""
+    LABELS = "labels"
+    """Columns are labels and states that people can rename, delete and contradict."""
+    HALVES = "halves"
+    """A move is two requests, so it can stop between them."""
+    SINGLE_READS = "single_reads"
+    """Cards are read by id one by one, so each read fails alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from connectors.base import Absent, Capability, Listing, Lookup, Move, Moved, Refused
 from connectors.card import Card, Column, Comment, Mover, MoverKind
 from connectors.catalogue import results
+from connectors.catalogue.operations import OPERATIONS
 from connectors.deadline import Timekeeper
 from connectors.effects.guard import Change, Done, Effect, Row
 from connectors.effects.journal import Desk as SendingDesk
@@ -25,7 +27,8 @@ from connectors.forge.board_moving import SETTLING
 from connectors.forge.board_moving import Mover as Moving
 from connectors.forge.board_reading import WATCHING, BoardReader
 from connectors.forge.cards import BoardPlan
-from connectors.forge.client import ForgeClient
+from connectors.forge.client import ForgeClient, Traits
+from connectors.forge.code_changes import CHANGES
 from connectors.forge.desk import Desk, Words
 from connectors.forge.issue_changes import edited, new_comment, own_comments
 from connectors.forge.memory import ForgeMemory
@@ -50,11 +53,10 @@ class Hands:
 class LabelBoard:
     """One board over a forge. Implements ``connectors.base.Board``."""
 
-    capabilities: frozenset[Capability] = frozenset()
-
     def __init__(self, plan: BoardPlan, client: ForgeClient, hands: Hands) -> None:
         self.name, self.kind = plan.name, client.kind
         self.client = client
+        self.capabilities = _capabilities(client.traits)
         self._plan, self._hands = plan, hands
         self._reader = BoardReader(plan, client, hands.memory, hands.clock, hands.observer)
         self._moving = Moving(self._reader, hands.sending, hands.clock, hands.observer)
@@ -84,6 +86,41 @@ class LabelBoard:
     def finish_moves(self) -> None:
         """Carry what a crash or a lag left half done to its end; called before each reading of a tick."""
         self._moving.finish()
+
+    def add_label(self, card_id: str, label: str) -> bool:
+        """One label, which must exist; whether it was not there before. Raises what the forge's calls raise."""
+        return self._operate(card_id, "label.add", {"label": label})
+
+    def remove_label(self, card_id: str, label: str) -> bool:
+        """One label; whether it was there before."""
+        return self._operate(card_id, "label.remove", {"label": label})
+
+    def close(self, card_id: str) -> bool:
+        """The state, never a label; whether the card was open before."""
+        return self._operate(card_id, "issue.close", {})
+
+    def reopen(self, card_id: str) -> bool:
+        """The state; whether the card was closed before."""
+        return self._operate(card_id, "issue.reopen", {})
+
+    def _operate(self, card_id: str, suffix: str, given: Mapping[str, object]) -> bool:
+        entry = OPERATIONS[suffix]
+        params = entry.params.model_validate({"number": int(card_id), **given})
+        place = f"{suffix} {given.get('label', '')}".strip()
+        order = Order(self.name, card_id, place, f"{self.client.kind}.{suffix}", entry.effect, params.model_dump())
+        made: list[bool] = []
+
+        def declare(row: Row) -> Change[Any]:
+            change = CHANGES[suffix](replace(self._desk(row.effect_id, row.marker), params=params))
+
+            def send(errand: Errand) -> Any:
+                made.append(True)
+                return change.send(errand)
+
+            return replace(change, send=send)
+
+        self._hands.sending.carry(order, declare, SETTLING)
+        return bool(made)
 
     def may_write(self, login: str) -> bool:
         """Whether this person may write to the repository. Raises ``ForgeError``."""
@@ -226,6 +263,11 @@ PROBES: Mapping[str, Callable[[Desk], operations.Made | operations.Unmade | oper
     )
 )
 """suffix of a board write -> how it is looked up."""
+
+
+def _capabilities(traits: Traits) -> frozenset[Capability]:
+    more = {Capability.HALVES: not traits.swaps, Capability.SINGLE_READS: traits.chunk == 1}
+    return frozenset({Capability.REMOTE, Capability.LABELS, *(each for each, has in more.items() if has)})
 
 
 def _comment(comment: ForgeComment, *, ours: bool) -> Comment:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
-from connectors.answer import Read
+from connectors.answer import Read, StopReason
 from connectors.deadline import Timekeeper
 from connectors.effects.guard import Done, Ready, Sight
 from connectors.effects.markers import carries, mentions
 from connectors.errand import Errand
-from connectors.errors import Evidence, ForgeRefused, Unreachable
+from connectors.errors import Evidence, ForgeRefused, RateLimited, Unreachable
 from connectors.forge.client import ForgeClient
 from connectors.forge.records import Issue, LabelDef, Missing, Pull
 
@@ -88,7 +88,9 @@ class Desk:
 
 
 def whole(read: Read[T]) -> tuple[T, ...]:
-    """The items of a complete read. Raises ``Unreachable`` for any other: omission means nothing then."""
+    """The items of a complete read. Raises ``RateLimited``, ``Unreachable`` for any other: omission means nothing."""
+    if read.stopped is StopReason.THROTTLED:
+        raise RateLimited(f"the list could not be read to its end: {read.why}", "it is read again later")
     if not read.complete or read.unfit:
         why = read.why or (f"item {read.unfit[0].number} lacks {read.unfit[0].where}" if read.unfit else "")
         raise Unreachable(f"the list could not be read to its end: {why or read.stopped}", "try again later")

@@ -43,7 +43,7 @@ class NativeBoard:
     """One board of the store, by its name."""
 
     kind = "native"
-    capabilities = frozenset(Capability)
+    capabilities = frozenset({Capability.EDIT, Capability.HISTORY, Capability.COLUMNS})
 
     def __init__(self, name: str, database: Database, clock: Clock, ids: IdMaker) -> None:
         self.name = name
