@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 INSTANCE_LOCK = "dispatcher.lock"
 CLOCK_SLACK = 5.0
+STORE_SLACK = 30.0
 
 
 class Verdict(StrEnum):
@@ -146,6 +147,29 @@ def check_clock(patient: Patient) -> Iterator[Finding]:
         yield _ok("clock", f"{now:%Y-%m-%d %H:%M:%S} UTC")
 
 
+def check_leases(patient: Patient) -> Iterator[Finding]:
+    """In a store that several hosts share: who leads each board, and whether this host's clock fits the store's."""
+    if not patient.wiring.store_shared:
+        return
+    seen = health.look(patient.store_url)
+    if seen.fault or seen.newer or seen.behind or not seen.revision:
+        return  # said by the store's own part
+    from engine.store.leases import BOARD, short
+
+    leases = patient.wiring.store.leases
+    names = [board.name for board in patient.settings.boards]
+    found = leases.look(BOARD + name for name in names)
+    for name in names:
+        lease = found.get(BOARD + name)
+        live = lease is not None and lease.live
+        who = f"{short(lease.holder)}, for {lease.left:.0f} s more" if lease is not None and live else "nobody now"
+        yield _ok("leases", f"board {name} is led by {who}")
+    off = (patient.wiring.clock.now() - leases.now()).total_seconds()
+    if abs(off) > STORE_SLACK:
+        hint = "Set the clock right; leases are judged by the store's clock, graces and waits by this one."
+        yield _warn("leases", f"this host's clock is {off:+.0f} s off the store's", hint)
+
+
 def check_columns(patient: Patient) -> Iterator[Finding]:
     """Whether every column that the configuration names exists on each native board."""
     from connectors.native.defaults import DEFAULT_COLUMNS
@@ -227,6 +251,7 @@ CHECKS: tuple[Callable[[Patient], Iterator[Finding]], ...] = (
     check_store,
     check_locks,
     check_clock,
+    check_leases,
     check_columns,
     check_git,
     check_sandbox,

@@ -52,6 +52,8 @@ class TickReport:
     gauges: Gauges = field(default_factory=dict)
     state: Mapping[str, object] = field(default_factory=dict)
     error: str = ""
+    standby: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """The boards that another daemon leads, with who and until when."""
 
 
 def pick_all(world: World) -> None:
@@ -149,5 +151,6 @@ def _report(world: World, begun: float, phases: Mapping[str, float], error: str)
         phases=phases,
         gauges=world.gauges,
         state=world.state,
+        standby={name: read.standby for name, read in world.reads.items() if read.standby},
         error=error or "; ".join(f"{board} {card_id}: {text}" for (board, card_id), text in world.errors.items()),
     )

@@ -83,7 +83,7 @@ def backup(session: Session, file: Path) -> int:
 
     seen = _seen(session)
     target = (session.folder / file).absolute()
-    size = copy(session.store_url, target)
+    size = copy(session.store_url, target, session.environment)
     if session.json:
         session.emit({"file": str(target), "bytes": size, "revision": seen.revision})
     else:

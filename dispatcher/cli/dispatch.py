@@ -101,6 +101,8 @@ def _live(session: Session, daemon: Daemon, timeout: float, options: dict[str, o
     else:
         return loops.forever(daemon)
     show(session, done.reports)
+    for name, told in done.reports[-1].standby.items():
+        session.warn(f"Another daemon leads board {name} until {told['until']} ({told['holder']}); it was left alone.")
     if done.exit_code and timeout:
         session.warn("Cards were still being worked on when --idle-timeout ended; they go on with the next start.")
     return done.exit_code

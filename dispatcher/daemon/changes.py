@@ -18,6 +18,7 @@ NEEDS_START: Mapping[str, tuple[str, ...]] = {
     "store": ("dir", "url", "synchronous", "allow_network"),
     "workspace": ("root",),
     "runs": ("isolation",),
+    "claims": ("lease", "heartbeat"),
     "server": ("host", "port", "token", "allowed_hosts"),
 }
 """section -> the keys of it that are read once, when the process starts."""

@@ -192,6 +192,11 @@ class Leases:
             rows = connection.execute(select(_LEASE).where(_LEASE.c.resource.in_(wanted))).mappings().all()
         return {each.resource: each for each in (_seen(row, now) for row in rows)}
 
+    def now(self) -> datetime:
+        """What the store's clock says."""
+        with self._database.read() as connection:
+            return datetime.fromisoformat(str(connection.exec_driver_sql(self._clock).scalar_one())).replace(tzinfo=UTC)
+
     def look_at(self, resource: str) -> Lease | None:
         """One of them."""
         return self.look([resource]).get(resource)

@@ -143,6 +143,12 @@ def test_a_killed_leader_is_followed_after_its_lease_and_its_run_goes_on_under_t
     executed twice but the node that was in flight."""
     one, two, run_id = under_way(pair)
     (tool,) = pair.working()
+    beside = pointsman(
+        pair.folder, "--store-url", pair.url, "--store-dir", "third", "dispatch", "--once", "--no-server"
+    )
+    assert (beside.code, beside.out) == (0, "")
+    assert "Another daemon leads board native until " in beside.err
+    assert "host host-one" in beside.err
     epoch = pair.row("SELECT epoch FROM run")
     one.kill()
     one.wait(10)

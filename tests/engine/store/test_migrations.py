@@ -7,12 +7,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Column, MetaData, create_engine
+from sqlalchemy import Column, Engine, MetaData, create_engine
 
 from engine.store import schema
 from engine.store.checking import check
 from engine.store.database import Database
 from engine.store.migrations import upgrade
+from tests.kit.postgres import Server
 
 Rows = dict[str, list[dict[str, object]]]
 INSTANT = "2026-01-02T03:04:05.000006Z"
@@ -37,14 +38,20 @@ def store_of(revision: str, path: Path) -> None:
     engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
         upgrade.to(connection, revision)
+    _filled(engine)
+    engine.dispose()
+
+
+def _filled(engine: Engine) -> dict[str, int]:
+    """Put a row into each table; how many each has."""
     metadata = MetaData()
     metadata.reflect(engine)
+    tables = [table for table in metadata.tables.values() if table.name not in ("alembic_version", "store_counter")]
     with engine.begin() as connection:
-        for table in metadata.tables.values():
-            if table.name not in ("alembic_version", "store_counter"):
-                values = {column.name: _sample(column) for column in table.columns if not column.nullable}
-                connection.execute(table.insert().values(values))
-    engine.dispose()
+        for table in tables:
+            values = {column.name: _sample(column) for column in table.columns if not column.nullable}
+            connection.execute(table.insert().values(values))
+    return {table.name: 1 for table in tables}
 
 
 def _sample(column: Column[object]) -> object:
@@ -71,3 +78,17 @@ def test_a_store_of_that_schema_is_migrated_with_its_rows(revision: str, tmp_pat
     assert kept == before
     found = check(address)
     assert (found.revision, found.sound) == (schema.revisions()[-1], True), found
+
+
+@pytest.mark.parametrize("revision", schema.revisions())
+def test_a_postgresql_store_of_that_schema_is_migrated_with_its_rows(revision: str, postgres: Server) -> None:
+    url = postgres.empty()
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        upgrade.to(connection, revision)
+    before = _filled(engine)
+    with Database.open(url) as database, database.read() as connection:
+        after = {name: connection.exec_driver_sql(f'SELECT count(*) FROM "{name}"').scalar_one() for name in before}
+    engine.dispose()
+    assert after == before
+    assert not check(url, (), {}).faults

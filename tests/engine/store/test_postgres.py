@@ -6,6 +6,7 @@ The verbs themselves are proved over both databases by the other files of this f
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +31,7 @@ from engine.store.store import Store
 from tests.kit.cli import pointsman
 from tests.kit.clock import FakeClock
 from tests.kit.engine import Rig
-from tests.kit.postgres import Server
+from tests.kit.postgres import Server, programs
 from tests.kit.runs import RUNNING, ended, given_up, lapsed, launched, python, step
 
 WORKFLOW = "tool a:\n  command: `echo hi; test ! -e broken`\nworkflow w:\n  entry: a\n  a -> done\n"
@@ -262,10 +263,39 @@ def test_board_ledger_and_verbs_work_on_it(url: str, tmp_path: Path) -> None:
     checked = told("db", "check")
     assert checked["ok"], checked  # type: ignore[index]
     assert told("db", "current")["revision"] == revisions()[-1]  # type: ignore[index]
-    refused = pointsman(tmp_path, "--store-url", url, "db", "backup", "copy.db")
-    assert (refused.code, "pg_dump" in refused.err) == (2, True)
+    there = {"PATH": "/nowhere"}
+    nowhere = pointsman(tmp_path, "--store-url", url, "db", "backup", "copy.db", environment=there)
+    assert (nowhere.code, "pg_dump" in nowhere.err) == (2, True)
     doctor = pointsman(tmp_path, "--store-url", url, "doctor")
     assert "is sound" in doctor.out, doctor.out
+    assert "board native is led by nobody now" in doctor.out
+
+
+def test_a_backup_is_restored_into_an_empty_database_with_every_row(
+    postgres: Server, url: str, shared: Store, tmp_path: Path
+) -> None:
+    """``db backup`` is the server's own dump: private, whole or not at all, and never over another file."""
+    launched(shared)
+    shared.boundary("r1", 1).commit(Head("a"), step("a"))
+    path = {"PATH": f"{programs()}:/usr/bin:/bin"}
+    answer = pointsman(tmp_path, "--store-url", url, "db", "backup", "copy.dump", "--json", environment=path)
+    assert answer.code == 0, answer.err
+    made = tmp_path / "copy.dump"
+    assert (answer.document["bytes"], made.stat().st_mode & 0o777) == (made.stat().st_size, 0o600)
+    assert [each.name for each in tmp_path.glob("copy.dump*")] == ["copy.dump"]
+    again = pointsman(tmp_path, "--store-url", url, "db", "backup", "copy.dump", environment=path)
+    assert (again.code, "exists" in again.err) == (5, True)
+    empty = postgres.empty()
+    subprocess.run(
+        [programs() / "pg_restore", "--no-owner", "--dbname", empty.replace("+psycopg", ""), made], check=True
+    )
+    with Database.open(empty) as database:
+        restored = Store(database, FakeClock(), tmp_path / "other")
+        assert restored.runs.get("r1") == shared.runs.get("r1")
+        assert len(list(restored.timeline.events("r1"))) == len(list(shared.timeline.events("r1")))
+    gone = pointsman(tmp_path, "--store-url", url + "_gone", "db", "backup", "x.dump", environment=path)
+    assert gone.code != 0
+    assert not list(tmp_path.glob("x.dump*"))
 
 
 def test_the_ledger_keeps_its_rows_there(shared: Store) -> None:
