@@ -33,7 +33,7 @@ from engine.runtime.requests import LaunchRequest
 from engine.runtime.state import Owed, RunState
 from engine.runtime.stop import StopCell
 from engine.runtime.variables import given_values, resolve
-from engine.runtime.worktrees import isolated
+from engine.runtime.worktrees import AUTO, isolated
 from engine.runtime.writing import conclude, rows_of, started_data
 from engine.store.changes import Launch, Written
 from engine.store.locks import RunLock
@@ -51,6 +51,11 @@ class Prepared:
     vars: dict[str, object]
     files: dict[str, Path] = field(default_factory=dict)
     recipe: Recipe | None = None
+
+    @property
+    def brings_files(self) -> bool:
+        """Whether something is put into the run's folder before the run is stored."""
+        return bool(self.files) or self.recipe is not None or self.program.graph.worktree == AUTO
 
 
 def prepare_launch(host: Host, request: LaunchRequest) -> Prepared:
@@ -79,7 +84,7 @@ def launch(host: Host, request: LaunchRequest) -> RunRecord:
     if not lock.take(request.lock_fd):
         raise RunConflict(f"run {run_id} already exists and is executed by {lock.holder_text()}", "choose another id")
     try:
-        if request.run_id is not None:
+        if request.run_id is not None and prepared.brings_files:
             _refuse_used(host, run_id)
         workspace = isolated(host, prepared.program.graph, request.workspace, run_id)
         _launch_locked(host, replace(request, workspace=workspace), prepared, lock)
