@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from config.durations import Seconds
 from config.hours import WorkingHours
@@ -21,10 +21,24 @@ CommentOn = Literal["parked", "gave_up", "failed", "finished", "started"]
 _NEEDS_URL = ("forgejo",)
 
 
+LEAST_SECRET = 8
+"""Fewest characters of a forge's token, key or webhook secret."""
+
+
 class Section(BaseModel):
     """What every part of the settings has in common: frozen, no unknown key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+def _long_enough(secret: SecretStr) -> SecretStr:
+    """Shorter ones cannot be taken out of texts without damage, and no forge issues any (connectors.md 17)."""
+    if len(secret.get_secret_value()) < LEAST_SECRET:
+        raise ValueError(f"a secret has at least {LEAST_SECRET} characters; this one has fewer")
+    return secret
+
+
+ForgeSecret = Annotated[SecretStr, AfterValidator(_long_enough)]
 
 
 class AppSettings(Section):
@@ -32,7 +46,7 @@ class AppSettings(Section):
 
     id: int
     installation: int
-    key: SecretStr
+    key: ForgeSecret
 
 
 class ProjectSettings(Section):
@@ -69,7 +83,7 @@ class ForgeSettings(Section):
 
     url: str | None = None
     repo: str | None = None
-    token: SecretStr | None = None
+    token: ForgeSecret | None = None
     app: AppSettings | None = None
     allow_private: bool | tuple[str, ...] = False
     proxy: str | None = None
@@ -79,7 +93,7 @@ class ForgeSettings(Section):
     writes_per_minute: int | None = Field(default=None, gt=0)
     allow_mentions: tuple[str, ...] = ()
     claim_label: str | None = None
-    webhook_secret: SecretStr | None = None
+    webhook_secret: ForgeSecret | None = None
     shared: bool = False
     project: ProjectSettings | None = None
 

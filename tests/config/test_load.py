@@ -52,7 +52,7 @@ def refused(folder: Path, text: str, **environment: str) -> ConfigError:
 )
 def test_a_wrong_value_is_refused_with_its_key_and_line(tmp_path: Path, line: str, key: str, said: str) -> None:
     """D217, D086, R483: sentence with key and line; the nearest known name for an unknown key."""
-    problem = refused(tmp_path, f"name: x\nboards: [{{name: native}}]\n{line}\n", T="t").problems[0]
+    problem = refused(tmp_path, f"name: x\nboards: [{{name: native}}]\n{line}\n", T="a-token-of-8").problems[0]
     assert problem.key == key
     assert problem.line in (2, 3)
     assert said in problem.text + problem.hint
@@ -153,7 +153,7 @@ def test_secrets_come_by_reference_only_and_their_names_are_known(tmp_path: Path
         "server: {token: $A}\nboards: [{name: g, kind: github, repo: a/b, token: '${B:-$C}', webhook_secret: $D}]\n"
         "connections: {x: {kind: gitlab, repo: a/b, app: {id: 1, installation: 2, key: $E}}}\nname: $PLAIN\n"
     )
-    found = read(tmp_path, text, A="1", C="3", D="4", E="5", PLAIN="p")
+    found = read(tmp_path, text, A="1", C="3" * 8, D="4" * 8, E="5" * 8, PLAIN="p")
     assert found.secret_names == {"A", "B", "C", "D", "E"}
 
 
@@ -212,7 +212,12 @@ def test_the_schema_describes_every_section_with_writable_durations() -> None:
 
 def test_the_example_configuration_is_right_and_names_every_key() -> None:
     path = Path(__file__).parents[2] / "config" / "pointsman.example.yaml"
-    environment = {"GITHUB_TOKEN": "t", "WEBHOOK_SECRET": "w", "DOCS_TOKEN": "d", "POINTSMAN_SERVER_TOKEN": "s"}
+    environment = {
+        "GITHUB_TOKEN": "t" * 8,
+        "WEBHOOK_SECRET": "w" * 8,
+        "DOCS_TOKEN": "d" * 8,
+        "POINTSMAN_SERVER_TOKEN": "s",
+    }
     load(path, environment)
     text = path.read_text(encoding="utf-8")
     for name, field in Settings.model_fields.items():
@@ -231,6 +236,17 @@ def test_the_example_configuration_is_right_and_names_every_key() -> None:
     ],
 )
 def test_a_board_of_a_forge_says_what_it_lacks(tmp_path: Path, board: str, said: str) -> None:
-    problem = refused(tmp_path, f"boards: [{{name: x, {board}}}]\n", T="t").problems[0]
+    problem = refused(tmp_path, f"boards: [{{name: x, {board}}}]\n", T="a-token-of-8").problems[0]
     assert problem.key == "boards[0]"
     assert said in problem.text
+
+
+@pytest.mark.parametrize(
+    "key", ["token: $T", "token: $LONG, webhook_secret: $T", "app: {id: 1, installation: 2, key: $T}"]
+)
+def test_a_secret_of_five_characters_is_refused_without_being_shown(tmp_path: Path, key: str) -> None:
+    """C144: the command line answers with exit 2."""
+    text = f"boards: [{{name: x, kind: github, repo: a/b, {key}}}]\n"
+    error = refused(tmp_path, text, T="12345", LONG="long-enough")
+    assert "at least 8 characters" in error.problems[0].text
+    assert "12345" not in error.message

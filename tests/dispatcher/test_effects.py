@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
 from datetime import timedelta
@@ -31,7 +32,7 @@ class ForgeYard(Yard):
     def __init__(self, folder: Path, clock: FakeClock, *script: str) -> None:
         self.forge = FakeForge(folder / "forge", *script)
         self.remote = self.forge.remote
-        super().__init__(folder, clock, WITH_FORGE, BOT, TOKEN="t")
+        super().__init__(folder, clock, WITH_FORGE, BOT, TOKEN="t" * 8)
 
     def rows(self) -> list[EffectRecord]:
         return list(self.wiring.store.effects.list())
@@ -39,7 +40,7 @@ class ForgeYard(Yard):
     def effects(self, *words: str) -> Answer:
         """The verb, beside the daemon."""
         url = f"sqlite:///{self.folder / 'store' / 'pointsman.db'}"
-        environment = {"TOKEN": "t", "POINTSMAN_STORE_URL": url}
+        environment = {"TOKEN": "t" * 8, "POINTSMAN_STORE_URL": url}
         answer = pointsman(self.folder, "effects", *words, environment=environment)
         assert answer.code == 0, answer.err
         return answer
@@ -77,14 +78,16 @@ def test_a_call_in_doubt_parks_the_card_and_names_the_call(yard: ForgeYard) -> N
 def test_settled_as_done_the_next_tick_resumes_without_a_call(yard: ForgeYard) -> None:
     """R470."""
     card = parked(yard)
-    (yard.folder / "F").write_text('{"id": "c9"}')
+    made = {"id": "c9", "number": 7, "author": "bot", "body": "hello", "url": "https://forge/c9"}
+    made["created_at"] = "2026-01-01T00:00:00Z"
+    (yard.folder / "F").write_text(json.dumps(made))
     yard.effects("settle", yard.rows()[0].id, "--done", "--response", "F")
     yard.settled()
     assert yard.run(card).status == RunStatus.FINISHED
     assert yard.column(card) == "review"
     assert len(yard.forge.received) == 1
     outputs = yard.wiring.engine.inspect(yard.run(card).id).outputs
-    assert outputs["post"] == {"id": "c9"}
+    assert outputs["post"] == made
 
 
 def test_settled_as_not_made_it_is_sent_once_more(yard: ForgeYard) -> None:

@@ -125,7 +125,7 @@ def test_the_name_of_a_removed_board_with_work_is_not_given_to_another_address(y
     rewrite(yard, config(ONE))
     yard.tick()
     forge = "\n- {name: second, kind: github, repo: octo/web, token: $TOKEN, columns: {ready: {label: ready}}}"
-    yard.daemon.generations._environment = {**yard.environment, "TOKEN": "t"}
+    yard.daemon.generations._environment = {**yard.environment, "TOKEN": "t" * 8}
     assert not rewrite(yard, config(ONE + forge))
     assert "still has work" in yard.daemon.generations.error
     yard.tick()
@@ -138,7 +138,7 @@ def test_what_only_a_new_start_takes_is_named_and_keeps_its_value(tmp_path: Path
     def settings(name: str, text: str) -> Any:
         path = tmp_path / name
         path.write_text(text)
-        return load(path, {"A": "a", "B": "b"})
+        return load(path, {"A": "a" * 8, "B": "b" * 8})
 
     forge = "- {name: web, kind: github, repo: octo/%s, token: %s, bot: null, columns: {ready: {label: %s}}}"
     before = settings("a.yaml", config(forge % ("web", "$A", "ready")))

@@ -71,6 +71,33 @@ def test_a_call_settled_as_done_answers_the_resume(rig: Rig, forge: FakeForge, t
     assert len(forge.received) == 2
 
 
+def test_a_response_that_does_not_fit_settles_nothing(rig: Rig, tmp_path: Path) -> None:
+    """C059: the field is named, the state stays."""
+    row = doubtful(rig)
+    with rig.store.database.write() as connection:
+        connection.exec_driver_sql("UPDATE effect SET operation = 'github.issue.comment' WHERE id = ?", (row.id,))
+    (tmp_path / "F").write_text('{"id": "c9", "number": "seven"}')
+    answer = pointsman(tmp_path, "effects", "settle", row.id, "--done", "--response", "F")
+    assert answer.code == 2
+    assert "number" in answer.err
+    assert doubtful(rig).state == "ambiguous"
+    shown = pointsman(tmp_path, "effects", "show", row.id).out
+    assert "Is there a comment of our account on number 7 of web with this marker?" in shown
+    assert row.fingerprint in shown
+    assert "asked, not found" in shown
+
+
+def test_who_settled_is_kept(rig: Rig, tmp_path: Path) -> None:
+    """C060: the second is told what was recorded."""
+    effect_id = doubtful(rig).id
+    settle = ("effects", "settle", effect_id)
+    assert pointsman(tmp_path, *settle, "--not-done", environment={"USER": "ann"}).code == 0
+    late = pointsman(tmp_path, *settle, "--done", environment={"USER": "bob"})
+    assert late.code == 5
+    assert "not_sent, by person" in late.err
+    assert "(by person, ann)" in pointsman(tmp_path, "effects", "show", effect_id).out
+
+
 def test_a_call_is_settled_once(rig: Rig, tmp_path: Path) -> None:
     effect_id = doubtful(rig).id
     assert pointsman(tmp_path, "effects", "settle", effect_id, "--abandon").code == 0
@@ -108,7 +135,7 @@ def test_without_a_store_nothing_is_made(tmp_path: Path) -> None:
 def with_forge(folder: Path, forge: FakeForge, *words: str) -> Answer:
     """The verb in a build that has a connector."""
     out, err = io.StringIO(), io.StringIO()
-    session = Session({"PATH": PATH, "TOKEN": "t"}, Output(out, err), folder)
+    session = Session({"PATH": PATH, "TOKEN": "t" * 8}, Output(out, err), folder)
     wiring = session.wiring()
     wiring.remote, wiring.catalogue = forge.remote, CATALOGUE
     code = run(words, session)
