@@ -30,6 +30,8 @@ from connectors.fake_forge.script import FAULTS, REQUEST_STAGES, Facts, Rule, Sc
 from connectors.fake_forge.seed import seeded
 
 SECRET_HEADERS = {"authorization", "private-token", "job-token", "cookie", "proxy-authorization"}
+SECRET_KEYS = {"secret", "token", "signing_token"}
+"""Keys of a body whose values are not recorded."""
 QUIRKS = frozenset(name for name, fault in FAULTS.items() if fault.stage is Stage.QUIRK)
 SPOILT = (Stage.INSTEAD, Stage.PAGE)
 """Stages whose answers are not the forge's own."""
@@ -324,6 +326,14 @@ def _resource(visit: Visit) -> str:
     return "graphql" if visit.record.operation == "graphql" else "core"
 
 
+def _masked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_masked(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: "***" if key in SECRET_KEYS else _masked(each) for key, each in value.items()}
+
+
 def _pattern(pattern: str) -> re.Pattern[str]:
     parts = re.split(r"(\{\w+\*?\})", pattern)
     made = ""
@@ -340,6 +350,6 @@ def _readable(body: bytes) -> Any:
     if not body:
         return None
     try:
-        return json.loads(body)
+        return _masked(json.loads(body))
     except ValueError:
         return body[:10_000].decode("utf-8", "replace")

@@ -43,7 +43,7 @@ from connectors.forge.records import (
 from connectors.forgejo import mapping
 from connectors.transport.client import Transport
 from connectors.transport.models import Misfit, accept, misfit
-from connectors.transport.request import Answer, BodyUnreadable, Request
+from connectors.transport.request import Answer, Request
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -103,9 +103,11 @@ class Wired:
         self, errand: Errand, listing: tuple[str, str], items: Items[P, T], *, limit: int = 0, **keys: str
     ) -> Read[T]:
         name, path = listing
-        size = str(min(PAGE, limit) if limit else PAGE)
-        request = Request("GET", path, query_of(KEYS[name], **{**keys, "limit": size}))
-        return listed(self._transport, errand, request, items, Extent(PAGE, self._target.max_pages, limit))
+        size = min(PAGE, limit) if limit else PAGE
+        paged = {"limit": str(size)} if "limit" in KEYS[name] else {}
+        request = Request("GET", path, query_of(KEYS[name], **keys, **paged))
+        extent = Extent(PAGE if paged else 0, self._target.max_pages, limit)
+        return listed(self._transport, errand, request, items, extent)
 
 
 class Reads(Wired):
@@ -199,17 +201,12 @@ class Reads(Wired):
         return Sighting(found, absent, unread)
 
     def comments(self, subject: Subject, errand: Errand, since: datetime | None = None) -> Read[ForgeComment]:
-        """All comments in one answer; those of a pull lie with its issue."""
+        """Comments by their age: one answer holds them all. Those of a pull lie with its issue."""
         items = Items(mapping.COMMENT, lambda payload: mapping.comment_of(payload, subject.number))
-        query = query_of(KEYS["comments"], since=stamp(since))
-        request = Request("GET", f"{self._path}/issues/{subject.number}/comments", query)
-        answer = self._transport.read(errand, request)
-        try:
-            page = items.page(answer.json())
-        except (BodyUnreadable, Misfit) as error:
-            raise misfit(answer, error, errand) from error
-        found = sorted((comment for _, comment in page.items), key=lambda each: (each.created_at, int(each.id)))
-        return Read(tuple(found), date=answer.date, unfit=page.unfit, skipped=page.skipped)
+        path = f"/issues/{subject.number}/comments"
+        read = self._listed(errand, ("comments", path), items, since=stamp(since))
+        ordered = sorted(read.items, key=lambda each: (each.created_at, int(each.id)))
+        return replace(read, items=tuple(ordered))
 
     def label_events(self, number: int, errand: Errand) -> Read[LabelEvent]:
         """Who put which label on and took it off, closed and reopened."""

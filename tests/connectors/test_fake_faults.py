@@ -48,10 +48,15 @@ def test_every_fault_after_the_act_has_its_function() -> None:
     assert set(LOST) == {name for name, fault in FAULTS.items() if fault.stage is Stage.AFTER}
 
 
-def read_in_pieces(call: Caller, path: str, *, raw: bool) -> None:
+def patience(fault: str) -> float:
+    """Seconds: short only where silence is what is waited for."""
+    return 1 if fault in ("act_then_hang", "stall_mid_upload", "tls_hang") else 30
+
+
+def read_in_pieces(call: Caller, path: str, fault: str) -> None:
     """Send a comment and read the answer; one that drips is given up after some bytes."""
-    with call.http.stream("POST", path, json={"body": "x"}, timeout=1) as answer:
-        for count, _ in enumerate(answer.iter_raw() if raw else answer.iter_bytes()):
+    with call.http.stream("POST", path, json={"body": "x"}, timeout=patience(fault)) as answer:
+        for count, _ in enumerate(answer.iter_raw() if fault == "drip" else answer.iter_bytes()):
             if count == 5:
                 raise TimeoutError
 
@@ -76,7 +81,9 @@ def test_a_performed_call_whose_answer_is_lost(
     number = forge.issue()
     forge.script({"match": POST, "fault": fault, "with": given})
     with pytest.raises(error):
-        read_in_pieces(call, f"{REPO}/issues/{number}/comments", raw=fault == "drip")
+        read_in_pieces(
+            call, f"{REPO}/issues/{number}/comments", raw=fault == "drip", timeout=1 if fault == "act_then_hang" else 30
+        )
     assert comments(forge, number) == 1
     assert forge.requests("POST")[0]["performed"]
 
@@ -103,7 +110,7 @@ def test_a_performed_call_whose_answer_says_nothing(
 def test_a_connection_that_ends_before_anything_is_read(forge: FakeForge, fault: str) -> None:
     forge.script({"match": {"nth": 1}, "fault": fault})
     with Caller(forge) as call:
-        with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)):
+        with pytest.raises(httpx.TransportError):
             call("GET", REPO)
         assert call("GET", REPO).status_code == 200
     assert len(forge.requests()) == 1
@@ -114,7 +121,12 @@ def test_an_upload_that_breaks_is_not_performed(forge: FakeForge, call: Caller, 
     number = forge.issue()
     forge.script({"match": POST, "fault": fault, "with": {"bytes": 10}})
     with pytest.raises(httpx.TransportError):
-        call("POST", f"{REPO}/issues/{number}/comments", {"body": "x" * 20_000_000}, timeout=1)
+        call(
+            "POST",
+            f"{REPO}/issues/{number}/comments",
+            {"body": "x" * 20_000_000},
+            timeout=1 if fault == "stall_mid_upload" else 30,
+        )
     assert comments(forge, number) == 0
     assert not forge.requests("POST")[0]["performed"]
 
@@ -179,7 +191,7 @@ def test_tls_breaks_in_every_way(fault: str, error: type[Exception]) -> None:
         forge.script({"fault": fault, "match": {"nth": 1}})
         with httpx.Client(base_url=forge.url, headers=headers, verify=context, trust_env=False) as client:
             with pytest.raises(error):
-                client.get(REPO, timeout=1)
+                client.get(REPO, timeout=patience(fault))
             assert client.get(REPO).status_code == 200
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from connectors.fake_forge.running import FakeForge
 from connectors.forge.client import ForgeClient
+from tests.kit.clock import FakeClock
 from tests.kit.fakes import fake
 from tests.kit.forges import KINDS, client_of
 
@@ -20,5 +21,6 @@ def forge(request: pytest.FixtureRequest) -> Iterator[FakeForge]:
 
 @pytest.fixture
 def client(forge: FakeForge) -> Iterator[ForgeClient]:
-    with client_of(forge) as made:
+    """Its clock stands, so that waits between repeats pass at once and no deadline is met by a slow machine."""
+    with client_of(forge, clock=FakeClock()) as made:
         yield made

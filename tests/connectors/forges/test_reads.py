@@ -11,6 +11,7 @@ from connectors.errand import Errand, Purpose
 from connectors.errors import ForgeRefused, RateLimited, Unreachable
 from connectors.fake_forge.running import FakeForge
 from connectors.forge.client import ForgeClient
+from connectors.forge.payloads import query_of
 from connectors.forge.records import (
     Blocker,
     Issue,
@@ -22,9 +23,9 @@ from connectors.forge.records import (
     Ref,
     Subject,
 )
+from connectors.forgejo.reads import KEYS as FORGEJO_KEYS
+from connectors.gitlab.reads import KEYS as GITLAB_KEYS
 from tests.kit.forges import READ, client_of
-
-FAST = Errand(Purpose.WATCH, deadline=3.0)
 
 
 def label(forge: FakeForge, name: str) -> LabelDef:
@@ -126,7 +127,7 @@ def test_pages_that_misbehave_are_survived_or_told(
     for _ in range(120):
         forge.issue()
     forge.script({"fault": fault, "match": {"operation": "issue.list"}})
-    read = client.issues(IssueQuery(), FAST)
+    read = client.issues(IssueQuery(), READ)
     assert (read.complete, read.stopped) == (stopped is None, stopped)
     if stopped is None:
         assert len({issue.number for issue in read.items}) == len(read.items) == 120
@@ -158,7 +159,7 @@ def test_many_issues_by_number_land_in_one_place_each(forge: FakeForge, client: 
     }
     assert sighting.unread == {}
     forge.script({"fault": "status", "with": {"code": 502}})
-    broken = client.issues_many(numbers[:1], FAST)
+    broken = client.issues_many(numbers[:1], READ)
     assert (broken.found, broken.missing, list(broken.unread)) == ({}, {}, numbers[:1])
 
 
@@ -292,7 +293,7 @@ def test_a_page_that_fails_makes_the_listing_incomplete(forge: FakeForge, client
     for _ in range(120):
         forge.issue()
     forge.script({"fault": "status", "with": {"code": 502}, "match": {"operation": "issue.list", "after": 1}})
-    read = client.issues(IssueQuery(newest_first=True), FAST)
+    read = client.issues(IssueQuery(newest_first=True), READ)
     assert (read.complete, read.stopped) == (False, StopReason.PAGE_FAILED)
     assert read.items
 
@@ -301,6 +302,26 @@ def test_a_payload_that_does_not_fit_is_told_by_its_field(forge: FakeForge, clie
     forge.issue()
     forge.script({"fault": "act_then_bad_json", "with": {"body": '{"id": 1}'}})
     with pytest.raises(Unreachable) as caught:
-        client.issue(1, FAST)
+        client.issue(1, READ)
     assert caught.value.stopped is StopReason.DECODE
     assert "number" in caught.value.message or "iid" in caught.value.message
+
+
+def test_a_filter_that_the_forge_ignores_widens_nothing(forge: FakeForge, client: ForgeClient) -> None:
+    """C028: a label that the forge knows no more, a filter that it ignores: only cards that carry it are listed."""
+    forge.issue(labels=["bug"])
+    carries = forge.issue(labels=["ready"])
+    ready, review = label(forge, "ready"), label(forge, "review")
+    forge.script({"fault": "unknown_filter_ignored"})
+    assert [issue.number for issue in client.issues(IssueQuery(label=ready), READ).items] == [carries]
+    forge.act("delete_label", label="review")
+    read = client.issues(IssueQuery(label=review), READ)
+    assert (read.items, read.complete) == ((), True)
+
+
+def test_query_keys_that_nobody_knows_fail_with_us() -> None:
+    """C022: the forges ignore an unknown key, and the list would be wider than meant."""
+    for keys in (GITLAB_KEYS["issues"], FORGEJO_KEYS["issues"]):
+        with pytest.raises(KeyError):
+            query_of(keys, labelz="ready")
+        assert query_of(keys, state="all", labels="") == (("state", "all"),)
