@@ -27,7 +27,9 @@ def begin_run(world: World, judged: Judged) -> None:
     world.actionable += 1
     link = world.link(judged.key)
     used_up = link is not None and link.attempts >= world.station.settings.retry.max_attempts
-    if decision.action is Action.FRESH and used_up and link is not None and not candidate.run.gesture:
+    fresh, gesture = decision.action is Action.FRESH, candidate.run.gesture
+    over = candidate.consumed if gesture else fresh
+    if used_up and over and link is not None:
         parking.give_up_launching(world, card, link)
         return
     if not world.pick:

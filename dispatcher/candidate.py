@@ -120,6 +120,8 @@ class Candidate:
     claimed_elsewhere: Facts | None = None
     run_stopping: Facts | None = None
     gave_up: Facts | None = None
+    consumed: bool = False
+    """Whether the gesture has had its start, which failed: it resets no count and shortens no wait."""
     retry: RetryWait | None = None
     blockers: tuple[Blocker, ...] = ()
     cycle: str = ""

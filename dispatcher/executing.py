@@ -20,8 +20,9 @@ from dispatcher.ledger.records import ClaimState, Retry
 from dispatcher.routing import Names, Route, rendered
 from dispatcher.station import LaunchOrder, Station
 from dispatcher.workspaces import Workspace
-from engine.errors import AmbiguousUnread, EngineError, LeaseLost, Refusal
+from engine.errors import AmbiguousUnread, EngineError, LeaseLost, Refusal, StoreError
 from engine.failures import Ladder
+from engine.states import is_running
 
 _log = log.get(__name__)
 
@@ -99,14 +100,29 @@ def _execute(station: Station, plan: Plan, fence: Fence) -> None:
     except Refusal as refusal:
         plan.lose(station, refusal.code)
     except EngineError as error:
-        plan.fail(station, error.code, error.message)
+        if _went_through(station, plan):
+            _log.error("dispatcher.tick_failed", run_id=plan.begun.run_id, code=error.code, error=error.message)
+        else:
+            plan.fail(station, error.code, error.message)
+
+
+def _went_through(station: Station, plan: Plan) -> bool:
+    """Whether the engine has the run although the start failed, or nobody can tell: then recovery finds it.
+
+    Putting the pointer back would let a second run begin beside one that may go on.
+    """
+    try:
+        listing = station.store.runs.get_many([plan.begun.run_id])
+    except StoreError:
+        return True
+    fresh = plan.begun.kind == "fresh"
+    return bool(listing.unreadable) or any(fresh or is_running(each.status) for each in listing.records)
 
 
 def _workspace(station: Station, plan: Plan) -> Workspace:
     """S7: the card's folder, verified or made, and known to its link."""
     begun = plan.begun
-    with station.ledger.write() as connection:
-        link = cards.link(connection, begun.key)
+    link = station.ledger.links([begun.key]).get(begun.key)
     key = station.workspace_key(plan.card, link)
     made = station.workspaces.prepare(key, station.place(plan.card), begun.run_id, station.clock.now())
     if link is None or link.workspace != str(made.path):

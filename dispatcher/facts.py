@@ -58,6 +58,11 @@ def gesture(world: World, card: Card, link: Link | None, record: RunRecord | Non
     return card.column_sequence > max(since, link.handled_sequence)
 
 
+def consumed(card: Card, link: Link | None) -> bool:
+    """Whether a start has taken the card's present place into account: one gesture resets the count once."""
+    return link is not None and card.column_sequence <= link.column_sequence
+
+
 def run_facts(world: World, card: Card) -> RunFacts:
     """What is stored about the card's ``last_run``."""
     key = (card.board, card.id)
@@ -233,6 +238,7 @@ def candidate(world: World, card: Card, board: BoardFacts, *, released: bool = F
         pending=Pending(pending.origin, pending.to, pending.effect_id) if pending else None,
         run_stopping=world.waiting_to_settle.get(key),
         gave_up={"n": stamp.attempts, "code": stamp.code, "error": stamp.error} if stamp else None,
+        consumed=consumed(card, world.link(key)),
         retry=_retry(world, key),
         blockers=blockers(world, card),
         cycle=_cycle(world, key),

@@ -79,7 +79,7 @@ def write(world: World, case: Case) -> Settlement:
         follows=follows,
         status=case.record.status,
         code=case.record.failure_code,
-        to_column=_column(world, follows),
+        to_column=_column(world, case, follows),
         moved=False,
         commented=False,
         closed=False,
@@ -146,8 +146,12 @@ def announce_retry(world: World, case: Case, retry: Retry) -> None:
     world.station.memory.tally.count("pointsman_retries_total", failure_code=retry.code, result="scheduled")
 
 
-def _column(world: World, follows: Follows) -> str:
+def _column(world: World, case: Case, follows: Follows) -> str:
+    """Where the card goes; one that still waits where it was parked, though its run went on, goes back to work."""
     columns = world.station.settings.columns
+    park = world.snapshot.parks.get(case.link.key)
+    if follows is Follows.RETRY and park is not None and park.column == case.card.column:
+        return columns.running or ""
     to = {
         Follows.COMPLETED: columns.completed,
         Follows.FAILED: columns.failed,

@@ -99,7 +99,7 @@ def _pending(c: Candidate, _a: Action, _n: datetime) -> Facts | None:
 
 
 def _retry(c: Candidate, _a: Action, _n: datetime) -> Facts | None:
-    if c.retry is None or c.retry.is_due or c.run.gesture:
+    if c.retry is None or c.retry.is_due or (c.run.gesture and not c.consumed):
         return None
     due = c.retry.due.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return {"n": c.retry.number, "max": c.retry.maximum, "at": due, "code": c.retry.code}

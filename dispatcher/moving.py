@@ -6,6 +6,7 @@ not take stays *pending*; a card that is not where we expect it is a person's wo
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -46,7 +47,21 @@ class Result:
 
 
 def move(world: World, card: Card, to: str, why: str) -> Result:
-    """Move the card from where it was read to ``to``; the link and the pending row follow."""
+    """Move the card from where it was read to ``to``; the link and the pending row follow, in one commit if it can be.
+
+    A board of this very store joins it; the call of any other board is made outside of every transaction.
+    """
+    with one_commit(world, card.board):
+        return _move(world, card, to, why)
+
+
+def one_commit(world: World, board: str) -> AbstractContextManager[None]:
+    """One commit for what is written about a card on that board, where the board lies in the ledger's own store."""
+    kept_here = getattr(world.station.boards.get(board), "record", None) is not None
+    return world.station.ledger.together() if kept_here else nullcontext()
+
+
+def _move(world: World, card: Card, to: str, why: str) -> Result:
     station, key = world.station, (card.board, card.id)
     wanted = Move(to, Mover(MoverKind.DISPATCHER, station.settings.name), card.column, reason=why)
     try:

@@ -70,13 +70,13 @@ def _own_move(card: Card, link: Link) -> bool:
 
 
 def _observe_one(world: World, key: Key) -> None:
-    link = world.link(key)
+    link, card = world.link(key), world.cards.get(key)
     if link is None:
+        _never_claimed(world, key, card)
         return
     if key in world.gone:
         _gone(world, key, link)
         return
-    card = world.cards.get(key)
     if card is None:
         return
     park = world.snapshot.parks.get(key)
@@ -86,6 +86,17 @@ def _observe_one(world: World, key: Key) -> None:
         _executing(world, card, link)
     else:
         _waiting(world, card, link)
+
+
+def _never_claimed(world: World, key: Key, card: Card | None) -> None:
+    """A card that only waited for others: our move of it is over once it is elsewhere, or the card is gone."""
+    pending = world.snapshot.pending.get(key)
+    seen = key in world.gone or (card is not None and card.column != (pending.origin if pending else ""))
+    if pending is None or not seen or world.dry:
+        return
+    with world.station.ledger.write() as connection:
+        outcomes.move_seen(connection, key)
+    world.wrote = True
 
 
 def _executing(world: World, card: Card, link: Link) -> None:

@@ -164,7 +164,8 @@ def _carry(world: World, ended: Ended) -> None:
     crash.passed("E3")
     settlement = _decided(world, ended)
     crash.passed("E4")
-    moved = _moved(world, ended, settlement)
+    with moving.one_commit(world, ended.card.board):
+        moved = _moved(world, ended, settlement)
     if moved is None:
         return
     crash.passed("E5")
@@ -173,15 +174,15 @@ def _carry(world: World, ended: Ended) -> None:
     clean(world, world.cards[ended.link.key], settlement)
     crash.passed("E7")
     crash.passed("E8")
-    _close(world, replace(settlement, moved=moved))
+    with world.station.ledger.together():
+        _close(world, replace(settlement, moved=moved))
     crash.passed("E9")
 
 
 def _decided(world: World, ended: Ended) -> Settlement:
     """E4: what follows, from the row that an earlier process wrote, or decided now and written in one transaction."""
     key = ended.link.key
-    with world.station.ledger.write() as connection:
-        known = outcomes.settlement(connection, key, ended.record.id, ended.record.outcome_sequence)
+    known = world.station.ledger.settlement(key, ended.record.id, ended.record.outcome_sequence)
     if known is not None:
         return known
     case = following.attempts_of(world, ended.record, world.links[key])

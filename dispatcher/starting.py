@@ -17,7 +17,7 @@ from dispatcher import breakers, facts, gates, log, moving
 from dispatcher.candidate import BoardFacts, Candidate, Problem
 from dispatcher.executing import Plan, execute
 from dispatcher.ledger import Transaction, cards, outcomes
-from dispatcher.ledger.records import ClaimState, Key
+from dispatcher.ledger.records import ClaimState, Key, Link
 from dispatcher.policy import Action, Decision
 from dispatcher.reasons import Facts, Reason, render
 from dispatcher.routing import Route, route
@@ -51,18 +51,11 @@ def start(world: World, wanted: Judged) -> Decision:
     crash, station = world.station.crash, world.station
     crash.passed("S0")
     begun = _planned(world, wanted)
-    with station.ledger.write() as connection:
-        breakers.by_person(world, connection, wanted.card)
-        cards.open_intent(connection, begun, station.owner, world.now)
+    with station.ledger.together():
+        epoch = _claimed(world, wanted, begun)
     crash.passed("S1")
-    with station.ledger.write() as connection:
-        epoch = cards.take(connection, begun.key, begun.number, station.owner, world.now)
-        if not epoch:
-            cards.close_intent(connection, begun.key)
-            breakers.repeat(station, connection, begun.key, Reason.CLAIMED_ELSEWHERE.value)
     if not epoch:
         return _hold(wanted.decision, Reason.CLAIMED_ELSEWHERE, {"owner": "another start", "until": "its end"})
-    world.tell(begun.key, BoardEventType.CARD_CLAIMED, {"epoch": epoch, "run_id": begun.run_id})
     crash.passed("S2")
     again = _second_look(world, wanted)
     if isinstance(again, Decision):
@@ -70,6 +63,21 @@ def start(world: World, wanted: Judged) -> Decision:
         return again
     crash.passed("S4")
     return _stamped(world, wanted, begun, epoch, again)
+
+
+def _claimed(world: World, wanted: Judged, begun: cards.Start) -> int:
+    """S1 and S2, one commit: the intent, the claim and its event; the epoch, 0 when somebody else has the card."""
+    station = world.station
+    with station.ledger.write() as connection:
+        breakers.by_person(world, connection, wanted.card)
+        cards.open_intent(connection, begun, station.owner, world.now)
+        epoch = cards.take(connection, begun.key, begun.number, station.owner, world.now)
+        if not epoch:
+            cards.close_intent(connection, begun.key)
+            breakers.repeat(station, connection, begun.key, Reason.CLAIMED_ELSEWHERE.value)
+    if epoch:
+        world.tell(begun.key, BoardEventType.CARD_CLAIMED, {"epoch": epoch, "run_id": begun.run_id})
+    return epoch
 
 
 def _planned(world: World, wanted: Judged) -> cards.Start:
@@ -83,6 +91,7 @@ def _planned(world: World, wanted: Judged) -> cards.Start:
         kind="fresh" if fresh else "resume",
         origin=wanted.card.column or "",
         attended=wanted.candidate.run.gesture,
+        resets=wanted.candidate.run.gesture and not wanted.candidate.consumed,
         bot=chosen.bot if chosen else "",
     )
 
@@ -113,14 +122,11 @@ def _stamped(world: World, wanted: Judged, begun: cards.Start, epoch: int, card:
     """S5 and S6: the attempt counts and the card points at the run; then the move to the running column."""
     station, crash = world.station, world.station.crash
     before = world.link(begun.key)
-    with station.ledger.write() as connection:
-        if not cards.stamp(connection, begun, epoch):
-            return _hold(wanted.decision, Reason.CLAIMED_ELSEWHERE, {"owner": "another start", "until": "its end"})
-        outcomes.release_park(connection, begun.key, "moved_in" if begun.attended else "settled", world.now)
-        link = cards.link(connection, begun.key)
-    assert link is not None
+    with station.ledger.together():
+        link = _pointed(world, begun, epoch, station.workspace_key(card, before))
+    if link is None:
+        return _hold(wanted.decision, Reason.CLAIMED_ELSEWHERE, {"owner": "another start", "until": "its end"})
     world.links[begun.key] = link
-    world.tell(begun.key, BoardEventType.LAST_RUN_STAMPED, {"run_id": begun.run_id, "attempt": link.attempts})
     crash.passed("S5")
     plan = Plan(begun, card, link.attempts, _route(world, card) if begun.kind == "fresh" else None, epoch)
     to = station.settings.columns.running
@@ -137,6 +143,20 @@ def _stamped(world: World, wanted: Judged, begun: cards.Start, epoch: int, card:
         moving.expect(world, card)
     crash.passed("S6")
     return _handed_over(world, wanted, plan)
+
+
+def _pointed(world: World, begun: cards.Start, epoch: int, workspace: str) -> Link | None:
+    """S5, one commit: attempt, pointer, the workspace's place, and the event; None when the claim is another's."""
+    station = world.station
+    with station.ledger.write() as connection:
+        if not cards.stamp(connection, begun, epoch):
+            return None
+        cards.change_link(connection, begun.key, workspace=str(station.workspaces.path_of(workspace)))
+        outcomes.release_park(connection, begun.key, "moved_in" if begun.attended else "settled", world.now)
+        link = cards.link(connection, begun.key)
+    assert link is not None
+    world.tell(begun.key, BoardEventType.LAST_RUN_STAMPED, {"run_id": begun.run_id, "attempt": link.attempts})
+    return link
 
 
 def _handed_over(world: World, wanted: Judged, plan: Plan) -> Decision:

@@ -27,6 +27,8 @@ class Start:
     origin: str
     attended: bool
     bot: str = ""
+    resets: bool = False
+    """Whether the count of attempts begins anew: by a gesture that had no start yet."""
 
 
 def link(cursor: Cursor, key: Key) -> Link | None:
@@ -104,7 +106,7 @@ def stamp(cursor: Cursor, start: Start, epoch: int) -> bool:
     where = {**_where(start.key), "epoch": epoch}
     if known is None or not change(cursor, ClaimRow, where, run_id=start.run_id):
         return False
-    attempts = 1 if start.attended else known.attempts + 1
+    attempts = 1 if start.resets else known.attempts + 1
     previous = known.previous_run if known.last_run == start.run_id else known.last_run
     bot = start.bot or known.bot
     change_link(

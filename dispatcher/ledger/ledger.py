@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
-from dispatcher.ledger import daemon_rows, needs
+from dispatcher.ledger import daemon_rows, needs, outcomes
 from dispatcher.ledger.records import (
     CLOSED,
     Breaker,
@@ -22,6 +22,7 @@ from dispatcher.ledger.records import (
     Park,
     PendingMove,
     Retry,
+    Settlement,
     Snapshot,
 )
 from dispatcher.ledger.rows import Row, claim_of, many, settlement_of
@@ -170,6 +171,11 @@ class Ledger:
         """(run, outcome) pairs of those runs that were carried onto their card."""
         with self.database.read_raw() as cursor:
             return frozenset((row["run_id"], row["outcome"]) for row in _CARRIED.many(cursor, run_ids))
+
+    def settlement(self, key: Key, run_id: str, outcome: int) -> Settlement | None:
+        """The settlement of that outcome, open or closed."""
+        with self.database.read_raw() as cursor:
+            return outcomes.settlement(cursor, key, run_id, outcome)
 
     def needed_runs(self) -> dict[str, str]:
         """run -> why the dispatcher still needs it; what is not named may be deleted."""

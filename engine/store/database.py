@@ -119,6 +119,10 @@ class Database:
 
         A write inside that raises leaves nothing behind; raising out of the block leaves nothing of the whole.
         """
+        if joined := self._mine():
+            with self._inside(joined):
+                yield
+            return
         with self.write() as connection:
             self._joined = _Joined(connection, threading.get_ident())
             try:

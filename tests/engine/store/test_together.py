@@ -24,7 +24,7 @@ def test_writes_within_one_block_are_one_commit_that_its_own_reads_see_before_an
         with database.together():
             with database.write() as connection:
                 database.next_sequence(connection)
-            with database.write_raw() as cursor:
+            with database.together(), database.write_raw() as cursor:
                 cursor.execute("UPDATE store_counter SET value = value + 10")
             assert (sequence(database), sequence(other)) == (11, 0)
             assert (database.version(), other.version()) == (None, before)
