@@ -26,7 +26,7 @@ class Detached:
     def tell(self, line: str) -> None:
         """Send a line; one that does not listen any more is left alone."""
         assert self._popen.stdin is not None
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             self._popen.stdin.write(line + "\n")
             self._popen.stdin.flush()
 
@@ -34,6 +34,12 @@ class Detached:
         """The next line, without its end; empty when there comes none."""
         assert self._popen.stdout is not None
         return self._popen.stdout.readline().rstrip("\n")
+
+    def hang_up(self) -> None:
+        """Say nothing more: the process reads the end of its input."""
+        assert self._popen.stdin is not None
+        with suppress(OSError):
+            self._popen.stdin.close()
 
     def wait(self) -> int:
         """Wait until it has ended; its exit code, negative after a signal."""

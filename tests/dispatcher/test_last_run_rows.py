@@ -98,6 +98,26 @@ def test_an_orphan_is_promoted_and_scheduled_in_one_tick_and_resumes_on_the_same
     assert (yard.view(card).last_run, yard.column(card)) == (run, "review")
 
 
+def test_the_owner_of_a_host_that_is_called_otherwise_now_is_judged_by_its_lock(yard: Yard, clock: FakeClock) -> None:
+    """A container that was made again has another name; over a local store its lock still proves everything."""
+    card = orphaned(yard, clock, 60)
+    run = yard.view(card).last_run
+    write(yard, f"UPDATE run SET owner = json_set(owner, '$.host', 'the-container-before') WHERE id = '{run}'")
+    named = "instance = 'gone', host = 'the-container-before', pid = 1, start_ticks = 1"
+    write(yard, f"UPDATE claim SET state = 'live', {named}")
+    lock = RunLock(yard.wiring.store_dir, run)
+    assert lock.acquire()
+    yard.tick()
+    assert yard.run(card).status == RunStatus.RUNNING
+    lock.release()
+    (yard.folder / "ok").touch()
+    yard.tick()
+    assert yard.run(card).failure_code == FailureCode.PROCESS_ORPHANED
+    clock.advance(60)
+    yard.settled()
+    assert (yard.view(card).last_run, yard.column(card)) == (run, "review")
+
+
 def test_an_orphan_without_checkpoint_failed_and_starts_nothing(yard: Yard, clock: FakeClock) -> None:
     """D010."""
     card = orphaned(yard, clock, 60)
