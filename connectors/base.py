@@ -176,7 +176,11 @@ class Board(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CardQuery:
-    """A filtered page. ``only`` and ``without`` are card ids, for what the caller knows better (claims)."""
+    """A filtered page. ``only`` and ``without`` are card ids, for what the caller knows better (claims).
+
+    ``text`` stands anywhere in title or body, where A and a are the same; ``archived`` asks for the cards that were put
+    away instead of the others.
+    """
 
     columns: tuple[str, ...] = ()
     label: str = ""
@@ -185,6 +189,8 @@ class CardQuery:
     without: frozenset[str] = frozenset()
     limit: int | None = None
     offset: int = 0
+    text: str = ""
+    archived: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class Column:
 class Card:
     """One board item as last read.
 
-    ``column`` is the mapped name, None when the board has no such column; ``columns_seen`` has more than one entry when
+    ``archived`` is put away by a person: closed, and in no listing. ``column`` is the mapped name, None when the board has no such column; ``columns_seen`` has more than one entry when
     labels contradict each other. ``blockers`` is None when they could not be read. ``version`` is opaque and changes
     with any change. ``column_sequence`` is the store sequence that the last move took, ``column_run`` the run of a bot
     that made it.
@@ -109,6 +109,7 @@ class Card:
     url: str = ""
     not_before: NotBefore | None = None
     version: str = "1"
+    archived: bool = False
 
     @property
     def assignee(self) -> str:
@@ -141,6 +142,8 @@ class BoardEventType(StrEnum):
     CARD_MOVED = "card_moved"
     CARD_CLOSED = "card_closed"
     CARD_REOPENED = "card_reopened"
+    CARD_ARCHIVED = "card_archived"
+    CARD_UNARCHIVED = "card_unarchived"
     CARD_DELETED = "card_deleted"
     CARD_CLAIMED = "card_claimed"
     CARD_RELEASED = "card_released"
@@ -155,6 +158,9 @@ class BoardEventType(StrEnum):
     COLUMN_DELETED = "column_deleted"
     COLUMNS_REORDERED = "columns_reordered"
     FIELD_CHANGED = "field_changed"
+    LABEL_RENAMED = "label_renamed"
+    VIEW_SAVED = "view_saved"
+    VIEW_DELETED = "view_deleted"
     BOARD_IMPORTED = "board_imported"
 
 

@@ -83,6 +83,12 @@ class UnknownColumn(BadCard):
     code = "unknown_column"
 
 
+class UnknownView(BadCard):
+    """The board has no such view."""
+
+    code = "unknown_view"
+
+
 class UnknownBlocker(BadCard):
     """The blocker is no card of this board."""
 

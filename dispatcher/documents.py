@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from connectors.card import BoardEvent, Card, Column, Comment, Mover
 
 if TYPE_CHECKING:
-    from connectors.base import Unread
+    from connectors.base import CardQuery, Unread
     from connectors.fields import FieldSpec
     from dispatcher.ledger.records import CardView, Claim, IdleReason
 
@@ -54,6 +54,7 @@ def card_document(card: Card, view: CardView | None = None, run_status: str | No
         "not_before": card.not_before.text if card.not_before is not None else None,
         "not_before_at": _maybe(card.not_before.instant) if card.not_before is not None else None,
         "closed": card.closed,
+        "archived": card.archived,
         "url": card.url,
         "last_run": last_run or None,
         "last_run_status": run_status if last_run else None,
@@ -126,6 +127,18 @@ def column_document(column: Column, wip: int | None) -> Document:
         "eligible": column.eligible,
         "terminal": column.terminal,
         "wip": wip,
+    }
+
+
+def view_document(name: str, query: CardQuery) -> Document:
+    """One saved view."""
+    return {
+        "name": name,
+        "columns": list(query.columns),
+        "label": query.label,
+        "assignee": query.assignee,
+        "text": query.text,
+        "archived": query.archived,
     }
 
 

@@ -78,6 +78,7 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "invalid_field": _INPUT,
         "invalid_not_before": _INPUT,
         "unknown_column": _INPUT,
+        "unknown_view": _INPUT,
         "unknown_blocker": _INPUT,
         "blocker_cycle": _INPUT,
         "invalid_column": _INPUT,

@@ -29,7 +29,7 @@ from connectors.card import BoardEvent, BoardEventType, Card, Column, Comment, M
 from connectors.drafts import CardDraft, CardPatch
 from connectors.errors import CardDeleted, Conflict, UnknownCard
 from connectors.fields import FieldSpec
-from connectors.native import cards, columns, exchange, moving, reading, talk
+from connectors.native import archive, cards, columns, exchange, labels, moving, reading, talk, views
 from connectors.native.columns import Deletion, Follow, NewColumn, no_followers
 from connectors.native.database import Database
 from connectors.native.exchange import ImportReport
@@ -68,14 +68,14 @@ class NativeBoard:
                 return self._listing(connection, CardQuery())
             known = reading.columns_of(connection, self.name)
             named = {column.id for column in known if {column.name, *column.aliases} & set(columns)}
-            found = reading.cards_where(connection, self.name, [CARD.c.column_id.in_(named)])
+            found = reading.cards_where(connection, self.name, [CARD.c.column_id.in_(named), reading.NOT_ARCHIVED])
             return _listing(found, self._host)
 
     def unmapped(self) -> Listing:
         """The cards whose column the board does not have."""
         with self._host.database.read() as connection:
             condition = reading.unmapped_condition(reading.columns_of(connection, self.name))
-            return _listing(reading.cards_where(connection, self.name, [condition]), self._host)
+            return _listing(reading.cards_where(connection, self.name, [condition, reading.NOT_ARCHIVED]), self._host)
 
     def query(self, query: CardQuery) -> Listing:
         """One filtered page. Raises ``UnknownColumn``."""
@@ -163,6 +163,46 @@ class NativeBoard:
         """Delete a card; answers the ids of the cards that wait for it."""
         with change(self._host) as unit:
             return cards.delete_card(unit, card_id, mover)
+
+    def archive(self, card_id: str, mover: Mover) -> Card:
+        """Put a card away: no listing shows it and nothing starts from it. One that is put away already stays."""
+        with change(self._host) as unit:
+            return archive.put_away(unit, card_id, mover)
+
+    def unarchive(self, card_id: str, mover: Mover) -> Card:
+        """Bring a card back to the column that it was put away from."""
+        with change(self._host) as unit:
+            return archive.bring_back(unit, card_id, mover)
+
+    def labels(self) -> Mapping[str, int]:
+        """Every label with the number of cards that carry it, by name."""
+        with self._host.database.read() as connection:
+            return labels.counts(connection, self.name)
+
+    def rename_label(self, old: str, new: str, mover: Mover) -> int:
+        """Give every card ``new`` instead of ``old`` (an empty one takes it away); answers how many were changed."""
+        with change(self._host) as unit:
+            return labels.rename(unit, old, new, mover)
+
+    def views(self) -> Mapping[str, CardQuery]:
+        """The saved views by name."""
+        with self._host.database.read() as connection:
+            return views.views_of(connection, self.name)
+
+    def view(self, name: str) -> CardQuery:
+        """One saved view. Raises ``UnknownView``."""
+        with self._host.database.read() as connection:
+            return views.view_named(connection, self.name, name)
+
+    def save_view(self, name: str, query: CardQuery, mover: Mover) -> None:
+        """Save a view, in the place of one of that name. Raises ``UnknownColumn`` and ``InvalidText``."""
+        with change(self._host) as unit:
+            views.save(unit, name, query, mover)
+
+    def delete_view(self, name: str, mover: Mover) -> None:
+        """Delete a view. Raises ``UnknownView``."""
+        with change(self._host) as unit:
+            views.delete_view(unit, name, mover)
 
     def comment(self, card_id: str, text: str, author: Mover) -> Comment:
         """Add a comment."""

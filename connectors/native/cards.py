@@ -59,6 +59,7 @@ def create(unit: Unit, draft: CardDraft, author: Mover) -> Card:
         "version": 1,
         "created_at": unit.stamp,
         "updated_at": unit.stamp,
+        "archived_at": "",
     }
     connection.execute(insert(schema.CARD).values(values))
     write_blockers(unit, card_id, blockers)

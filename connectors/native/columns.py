@@ -176,7 +176,8 @@ def remove_field(unit: Unit, name: str, mover: Mover) -> None:
 def column_count(connection: Connection, board: str) -> dict[str, int]:
     """How many cards are in each column, by column id."""
     card = schema.CARD.c
-    statement = select(card.column_id, func.count()).where(card.board == board).group_by(card.column_id)
+    here = (card.board == board) & (card.archived_at == "")
+    statement = select(card.column_id, func.count()).where(here).group_by(card.column_id)
     return {row[0]: row[1] for row in connection.execute(statement)}
 
 

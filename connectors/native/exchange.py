@@ -86,6 +86,7 @@ class _Imported:
     draft: CardDraft
     created_at: str
     position: float | None
+    archived: bool
 
 
 def _draft_of(document: object, at: int) -> _Imported:
@@ -113,7 +114,8 @@ def _draft_of(document: object, at: int) -> _Imported:
         created_at = to_text(from_text(created)) if created else ""
         position = document.get("position")
         place = float(position) if isinstance(position, int | float) else None
-        return _Imported(_id_of(document), _number(document, "number"), draft, created_at, place)
+        put_away = document.get("archived") is True
+        return _Imported(_id_of(document), _number(document, "number"), draft, created_at, place, put_away)
     except (BadCard, ValueError, TypeError) as error:
         raise InvalidImport(
             f"Card {at + 1} of the document cannot be used: {error}", "Correct it; nothing was taken over."
@@ -173,6 +175,7 @@ def _insert(unit: Unit, one: _Imported, column_id: str, mover: Mover) -> int:
         "version": 1,
         "created_at": one.created_at or unit.stamp,
         "updated_at": unit.stamp,
+        "archived_at": unit.stamp if one.archived else "",
     }
     unit.connection.execute(insert(table).values(values))
     write_blockers(unit, one.id, dict.fromkeys(one.draft.blockers))

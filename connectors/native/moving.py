@@ -22,6 +22,8 @@ def move(unit: Unit, card_id: str, wanted: Move) -> Moved | Refused:
     columns = columns_of(connection, board)
     to = column_named(columns, wanted.to)
     card = need_card(connection, board, card_id)
+    if card.archived:
+        return Refused(card, "it is put away; bring it back first: card unarchive")
     present = next((column for column in columns if column.name == card.column), None)
     decision = decide_move(card, wanted, present, to)
     if isinstance(decision, Refuse):
@@ -88,7 +90,7 @@ def _spots(unit: Unit, card_id: str) -> list[Spot]:
     here = select(card.column_id).where(card.id == card_id).scalar_subquery()
     statement = (
         select(card.id, card.position)
-        .where(card.board == unit.host.board, card.column_id == here)
+        .where(card.board == unit.host.board, card.column_id == here, card.archived_at == "")
         .order_by(card.position.is_(None), card.position, card.created_at, card.number)
     )
     return [Spot(row.id, row.position) for row in unit.connection.execute(statement)]

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, func, or_, select
 
 from connectors.base import AbsentKind, CardQuery, Unread
 from connectors.card import BoardEventType, Card, Column
@@ -25,6 +25,7 @@ CHUNK = 500
 """How many ids one statement names."""
 
 _CARD = schema.CARD.c
+NOT_ARCHIVED = _CARD.archived_at == ""
 
 
 def columns_of(connection: Connection, board: str) -> tuple[Column, ...]:
@@ -116,7 +117,11 @@ def cards_by_id(connection: Connection, board: str, ids: Collection[str]) -> dic
 
 def conditions_of(query: CardQuery, columns: tuple[Column, ...]) -> list[ColumnElement[bool]]:
     """The query's filters as conditions. Raises ``UnknownColumn``."""
-    conditions: list[ColumnElement[bool]] = []
+    conditions: list[ColumnElement[bool]] = [_CARD.archived_at != "" if query.archived else NOT_ARCHIVED]
+    if query.text:
+        wanted = f"%{query.text.lower().replace('~', '~~').replace('%', '~%').replace('_', '~_')}%"
+        inside = (func.lower(each).like(wanted, escape="~") for each in (_CARD.title, _CARD.body))
+        conditions.append(or_(*inside))
     if query.columns:
         conditions.append(_CARD.column_id.in_({column_named(columns, name).id for name in query.columns}))
     if query.label:

@@ -39,7 +39,22 @@ class Decoder:
 
     def _card(self, row: Sequence[Any], blockers: Sequence[str]) -> Card:
         card_id, _, number, title, body, column_id, since, by, mover, run, sequence, labels, _, *rest = row
-        priority, position, assignee, author, bot, bot_args, fields, url, start, start_at, version, made, changed = rest
+        (
+            priority,
+            position,
+            assignee,
+            author,
+            bot,
+            bot_args,
+            fields,
+            url,
+            start,
+            start_at,
+            version,
+            made,
+            changed,
+            put_away,
+        ) = rest
         _check_types((number, sequence, priority, version), (title, body, assignee, bot, url))
         column = self.columns.get(column_id)
         created_at = from_text(made)
@@ -58,8 +73,9 @@ class Decoder:
             column_mover=mover,
             body=body,
             columns_seen=(column.name if column is not None else column_id.removeprefix(UNMAPPED),),
-            closed=column.terminal if column is not None else False,
-            labels=() if labels == "[]" else _texts(labels),
+            closed=bool(put_away) or (column is not None and column.terminal),
+            archived=bool(put_away),
+            labels=() if labels == "[]" else texts_of(labels),
             priority=priority,
             position=None if position is None else float(position),
             assignees=(assignee,) if assignee else (),
@@ -86,13 +102,13 @@ def _check_types(numbers: Sequence[object], texts: Sequence[object]) -> None:
 
 def column_of(row: Any) -> Column:
     """The column of a row."""
-    return Column(row.id, row.name, row.title, bool(row.eligible), bool(row.terminal), _texts(row.aliases))
+    return Column(row.id, row.name, row.title, bool(row.eligible), bool(row.terminal), texts_of(row.aliases))
 
 
 def field_of(row: Any) -> FieldSpec:
     """The declared field of a row."""
     return FieldSpec(
-        row.name, FieldType(row.type), bool(row.required), json.loads(row.default_value), _texts(row.choices)
+        row.name, FieldType(row.type), bool(row.required), json.loads(row.default_value), texts_of(row.choices)
     )
 
 
@@ -133,7 +149,8 @@ def _start(card_id: str, text: str, stored: str) -> NotBefore:
     return start
 
 
-def _texts(text: str) -> tuple[str, ...]:
+def texts_of(text: str) -> tuple[str, ...]:
+    """A JSON list of texts. Raises ``TypeError`` or ``ValueError`` for anything else."""
     values = json.loads(text)
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise TypeError(f"{text!r} is no list of texts")

@@ -19,17 +19,19 @@ CARD = _table(
     "board_card",
     "id board number title body column_id column_since column_by column_mover column_run column_sequence labels"
     " label_keys priority position assignee author bot bot_args fields url not_before not_before_at version created_at"
-    " updated_at",
+    " updated_at archived_at",
 )
 BLOCKER = _table("board_blocker", "card_id blocker_id position")
 COMMENT = _table("board_comment", "id card_id author_kind author_name author_run text created_at edited_at")
+VIEW = _table("board_view", "board name query")
 EVENT = _table("board_event", "board seq time type card_id mover_kind mover_name mover_run data")
 
-ALL = (META, COLUMN, FIELD, CARD, BLOCKER, COMMENT, EVENT)
+ALL = (META, COLUMN, FIELD, VIEW, CARD, BLOCKER, COMMENT, EVENT)
 
 JSON_COLUMNS = {
     "board_column": ("aliases",),
     "board_field": ("default_value", "choices"),
+    "board_view": ("query",),
     "board_card": ("labels", "label_keys", "bot_args", "fields"),
     "board_event": ("data",),
 }

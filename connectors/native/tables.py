@@ -63,8 +63,21 @@ class BoardField(_Table, table=True):
     position: int
 
 
+class BoardView(_Table, table=True):
+    """A saved view: the filters of a list, as JSON."""
+
+    __tablename__ = "board_view"
+
+    board: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    query: str
+
+
 class BoardCard(_Table, table=True):
-    """A card. ``column_id`` starts with ``?`` and goes on with the name when the board has no such column."""
+    """A card; ``archived_at`` is empty unless it was put away.
+
+    ``column_id`` starts with ``?`` and goes on with the name when the board has no such column.
+    """
 
     __tablename__ = "board_card"
     __table_args__ = (
@@ -98,6 +111,7 @@ class BoardCard(_Table, table=True):
     version: int
     created_at: str
     updated_at: str
+    archived_at: str
 
 
 class BoardBlocker(_Table, table=True):

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dispatcher.cli.board_access import board_of, documents_of, glance_of, mover_of, text_or_stdin
+from dispatcher.cli.board_views import labels, views
 from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
 if TYPE_CHECKING:
-    from connectors.card import Column
+    from connectors.card import Card, Column
     from connectors.native.board import NativeBoard
 
 _FIELD_TYPES = ("text", "number", "bool", "date", "enum")
@@ -69,21 +70,37 @@ def show(session: Session) -> None:
         session.warn(f"Card {each['id']} (#{each['number']}): {each['error']}. The others are shown.")
 
 
-@command.command("export", help="Print the board as one JSON document, for import.")
+command.add_command(views, "views")
+command.add_command(labels, "labels")
+
+
+@command.command("export", help="Print the board as one JSON document, or its cards as a sheet (CSV); for import.")
+@click.option("--format", "form", type=click.Choice(("json", "csv")), default="json")
 @click.pass_obj
-def export(session: Session) -> None:
-    """Print the document; it is JSON with and without ``--json``."""
+def export(session: Session, form: str) -> None:
+    """Print the document, archived cards included; it is JSON with and without ``--json``."""
     from dispatcher.cli.output import json_text
     from dispatcher.documents import board_document
 
     board = _board(session) if session.store_exists() else None
-    cards = documents_of(session, board.list_cards(None).cards) if board is not None else []
+    cards = documents_of(session, _every_card(board)) if board is not None else []
     if board is not None:
         _name_unmapped(board, cards)
+    if form == "csv":
+        from dispatcher.sheets import sheet
+
+        session.output.line(sheet(cards).rstrip("\n"))
+        return
     fields = board.fields() if board is not None else ()
     name = board.name if board is not None else "native"
     document = board_document(name, _column_documents(session), fields, cards)
     session.output.line(json_text(document, indent=None if session.json else 2))
+
+
+def _every_card(board: NativeBoard) -> Sequence[Card]:
+    from connectors.base import CardQuery
+
+    return (*board.list_cards(None).cards, *board.query(CardQuery(archived=True)).cards)
 
 
 def _name_unmapped(board: NativeBoard, documents: Sequence[dict[str, Any]]) -> None:
@@ -95,10 +112,13 @@ def _name_unmapped(board: NativeBoard, documents: Sequence[dict[str, Any]]) -> N
 
 @command.command("import", help="Take cards over from a document that export printed; - reads stdin.")
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
+@click.option(
+    "--format", "form", type=click.Choice(("", "json", "csv")), default="", help="else as the name of FILE ends"
+)
 @click.pass_obj
-def import_(session: Session, file: Path) -> None:
+def import_(session: Session, file: Path, form: str) -> None:
     """Import all cards or none; cards that somebody works on are left alone."""
-    cards = _cards_of(file)
+    cards = _cards_of(file if str(file) == "-" else session.folder / file, form)
     board = _board(session)
     report = board.import_cards(cards, glance_of(session).claimed(board.name), mover_of(session))
     if session.json:
@@ -116,9 +136,13 @@ def import_(session: Session, file: Path) -> None:
         session.warn(f"Card {card_id} is #{number} here; its number was taken.")
 
 
-def _cards_of(file: Path) -> list[object]:
+def _cards_of(file: Path, form: str) -> list[object]:
     try:
         text = text_or_stdin("-") if str(file) == "-" else file.read_text("utf-8")
+        if form == "csv" or (not form and file.suffix.lower() == ".csv"):
+            from dispatcher.sheets import documents
+
+            return documents(text)
         document = json.loads(text)
     except OSError as error:
         raise Refused("bad_input", f"{file} cannot be read: {error.strerror}.", "Name a readable file.") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,7 @@ from dispatcher.cli.board_access import (
     text_or_stdin,
     whole_document,
 )
+from dispatcher.cli.board_views import filter_options
 from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
@@ -128,14 +130,13 @@ def update(session: Session, /, card_id: str, **given: Any) -> None:
 
 
 @command.command("list", help="List cards, the most urgent first.")
-@click.option("--column", "columns", multiple=True, metavar="NAME", help="may be repeated")
-@click.option("--label", default="", metavar="LABEL")
-@click.option("--assignee", default="", metavar="NAME")
+@filter_options
+@click.option("--view", default="", metavar="NAME", help="the filters of a saved view; others narrow it further")
 @click.option("--claimed/--unclaimed", default=None, help="only cards that are, or are not, worked on")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="at most so many")
 @click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="after skipping so many")
 @click.pass_obj
-def list_(session: Session, /, columns: tuple[str, ...], claimed: bool | None, **given: Any) -> None:
+def list_(session: Session, /, view: str, claimed: bool | None, **given: Any) -> None:
     """List the cards that pass all filters; a store that does not exist has none and is not made."""
     if not session.store_exists():
         _show_list(session, [], [])
@@ -145,11 +146,10 @@ def list_(session: Session, /, columns: tuple[str, ...], claimed: bool | None, *
 
     board = _board(session)
     claims = frozenset() if claimed is None else glance_of(session).claimed(board.name)
-    listing = board.query(
-        CardQuery(
-            columns, only=claims if claimed else None, without=claims if claimed is False else frozenset(), **given
-        )
-    )
+    saved = board.view(view) if view else CardQuery()
+    asked = {name: value for name, value in given.items() if value or name in ("limit", "offset")}
+    only, without = (claims, frozenset[str]()) if claimed else (None, claims)
+    listing = board.query(replace(saved, **asked, only=only, without=without))
     _show_list(session, documents_of(session, listing.cards), [unread_document(each) for each in listing.unread])
 
 
@@ -233,6 +233,29 @@ def close(session: Session, card_id: str) -> None:
     answer = board.close(card.id, mover_of(session), failed=session.settings().columns.failed or "")
     told = "Closed" if answer.changed else "Was closed already:"
     _tell(session, answer.card, f"{told} card #{card.number}, in {answer.card.column}.")
+
+
+@command.command("archive", help="Put a card away: no list shows it, nothing starts from it, its history stays.")
+@click.argument("card_id", metavar="ID")
+@click.pass_obj
+def archive(session: Session, card_id: str) -> None:
+    """Archive a card that nobody works on."""
+    board = _board(session)
+    found = board.resolve(card_id)
+    if found in glance_of(session).claimed(board.name):
+        raise Refused("card_conflict", f"Card {card_id} is being worked on.", "Cancel its run first, then put it away.")
+    card = board.archive(found, mover_of(session))
+    _tell(session, card, f"Card #{card.number} is put away; card list --archived shows it.")
+
+
+@command.command("unarchive", help="Bring a card back to where it was put away from.")
+@click.argument("card_id", metavar="ID")
+@click.pass_obj
+def unarchive(session: Session, card_id: str) -> None:
+    """Bring an archived card back."""
+    board = _board(session)
+    card = board.unarchive(board.resolve(card_id), mover_of(session))
+    _tell(session, card, f"Card #{card.number} is back in {card.column}.")
 
 
 @command.command("delete", help="Delete a card for good; its number is not used again.")

@@ -29,6 +29,13 @@ class Document(Response):
         return text.encode("utf-8", "backslashreplace")
 
 
+def next_page(request: Request, limit: int | None, offset: int, shown: int) -> dict[str, str]:
+    """The ``Link`` header to the page behind a full one."""
+    if not limit or shown < limit:
+        return {}
+    return {"Link": f'<{request.url.include_query_params(limit=limit, offset=offset + limit)}>; rel="next"'}
+
+
 def refusal_answer(refusal: Refusal) -> Document:
     """The answer to a refusal; its status is in the one table."""
     return Document(error_document(refusal), meaning_of(refusal.code).http_status)

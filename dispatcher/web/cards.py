@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 
 from connectors.base import CardQuery, Move, Moved, Place
 from connectors.base import Refused as NotMoved
@@ -14,12 +14,21 @@ from connectors.errors import UnknownCard
 from connectors.native.board import NativeBoard
 from dispatcher.card_reading import documents_of, whole_document
 from dispatcher.documents import Document as Json
-from dispatcher.documents import comment_document, event_document, unread_document
+from dispatcher.documents import comment_document, event_document, unread_document, view_document
 from dispatcher.pointing import point
 from dispatcher.refusals import Refused
-from dispatcher.web.answers import Document
+from dispatcher.web.answers import Document, next_page
 from dispatcher.web.backstage import Backstage, Behind
-from dispatcher.web.models import CardFilters, CommentCard, CreateCard, MoveCard, PatchCard, PlaceCard
+from dispatcher.web.models import (
+    CardFilters,
+    CommentCard,
+    CreateCard,
+    EventPage,
+    MoveCard,
+    Nothing,
+    PatchCard,
+    PlaceCard,
+)
 
 router = APIRouter(prefix="/api/cards", tags=["cards"], default_response_class=Document)
 
@@ -28,18 +37,40 @@ Board = Annotated[str, Query(description="the board; default: the first native o
 
 
 @router.get("")
-def list_cards(behind: Behind, wanted: Annotated[CardFilters, Query()]) -> Document:
-    """The cards that pass all filters, the most urgent first."""
+def list_cards(request: Request, behind: Behind, wanted: Annotated[CardFilters, Query()]) -> Document:
+    """The cards that pass all filters, the most urgent first; with a limit, ``Link`` names the next page."""
     native = _board(behind, wanted.board)
-    claims = frozenset() if wanted.claimed is None else _claimed(behind, native.name)
-    only, without = (claims, frozenset[str]()) if wanted.claimed else (None, claims)
-    names = tuple(wanted.column)
-    query = CardQuery(names, wanted.label, wanted.assignee, only, without, wanted.limit, wanted.offset)
-    listing = native.query(query)
+    listing = native.query(_query(behind, native, wanted))
     document: Json = {"cards": _documents(behind, listing.cards)}
     if listing.unread:
         document["unread"] = [unread_document(each) for each in listing.unread]
-    return Document(document)
+    shown = len(listing.cards) + len(listing.unread)
+    return Document(document, headers=next_page(request, wanted.limit, wanted.offset, shown))
+
+
+def _query(behind: Backstage, native: NativeBoard, wanted: CardFilters) -> CardQuery:
+    """The filters as asked, over those of a saved view where one is named."""
+    claims = frozenset() if wanted.claimed is None else _claimed(behind, native.name)
+    only, without = (claims, frozenset[str]()) if wanted.claimed else (None, claims)
+    saved = native.view(wanted.view) if wanted.view else CardQuery()
+    return CardQuery(
+        columns=tuple(wanted.column) or saved.columns,
+        label=wanted.label or saved.label,
+        assignee=wanted.assignee or saved.assignee,
+        only=only,
+        without=without,
+        limit=wanted.limit,
+        offset=wanted.offset,
+        text=wanted.text or saved.text,
+        archived=wanted.archived or saved.archived,
+    )
+
+
+@router.get("/views")
+def list_views(behind: Behind, board: Board = "") -> Document:
+    """The saved views; ``view=NAME`` of the list uses one."""
+    found = _board(behind, board).views()
+    return Document({"views": [view_document(name, query) for name, query in found.items()]})
 
 
 @router.post("", status_code=201)
@@ -122,12 +153,34 @@ def comment_card(behind: Behind, card_id: str, body: CommentCard, board: Board =
     return Document(comment_document(native.comment(card.id, body.text, _mover(x_run))), 201)
 
 
-@router.get("/{card_id}/history")
-def card_history(behind: Behind, card_id: str, since: int = 0, board: Board = "") -> Document:
-    """The card's events above ``since``, oldest first."""
+@router.post("/{card_id}/archive")
+def archive_card(
+    behind: Behind, card_id: str, _body: Nothing | None = None, board: Board = "", x_run: Run = ""
+) -> Document:
+    """Put a card away: no list shows it; 409 while somebody works on it."""
     native = _board(behind, board)
-    found = native.history(native.resolve(card_id), since=since)
-    return Document({"events": [event_document(event) for event in found]})
+    found = native.resolve(card_id)
+    if found in _claimed(behind, native.name):
+        raise Refused("card_conflict", f"Card {card_id} is being worked on.", "Cancel its run first.")
+    return Document(_documents(behind, [native.archive(found, _mover(x_run))])[0])
+
+
+@router.post("/{card_id}/unarchive")
+def unarchive_card(
+    behind: Behind, card_id: str, _body: Nothing | None = None, board: Board = "", x_run: Run = ""
+) -> Document:
+    """Bring a card back to where it was put away from."""
+    native = _board(behind, board)
+    return Document(_documents(behind, [native.unarchive(native.resolve(card_id), _mover(x_run))])[0])
+
+
+@router.get("/{card_id}/history")
+def card_history(behind: Behind, card_id: str, wanted: Annotated[EventPage, Query()], board: Board = "") -> Document:
+    """The card's events above ``since``, oldest first, at most ``limit``; ``more`` says whether there are others."""
+    native = _board(behind, board)
+    found = native.history(native.resolve(card_id), since=wanted.since, limit=wanted.limit)
+    more = len(found) == wanted.limit
+    return Document({"events": [event_document(event) for event in found], "more": more})
 
 
 def _board(behind: Backstage, name: str) -> NativeBoard:

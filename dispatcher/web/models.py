@@ -66,9 +66,21 @@ class CardFilters(Filters):
     label: str = ""
     assignee: str = ""
     claimed: bool | None = None
+    text: str = ""
+    archived: bool = False
+    view: str = ""
     limit: int | None = Field(default=None, ge=0)
     offset: int = Field(default=0, ge=0)
     board: str = ""
+
+
+class RunPage(Filters):
+    """``GET /api/runs``; ``status`` may be repeated, a ``limit`` of 0 lists all."""
+
+    status: list[str] = []
+    workflow: str = ""
+    limit: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0)
 
 
 class EventPage(Filters):

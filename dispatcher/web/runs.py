@@ -10,15 +10,15 @@ import threading
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
 from config.durations import parse_duration
 from dispatcher import log
 from dispatcher.refusals import Refused
-from dispatcher.web.answers import Document
+from dispatcher.web.answers import Document, next_page
 from dispatcher.web.backstage import Backstage, Behind
-from dispatcher.web.models import Budget, CancelRun, EventPage, Nothing, ResumeRun, RewindRun
+from dispatcher.web.models import Budget, CancelRun, EventPage, Nothing, ResumeRun, RewindRun, RunPage
 from dispatcher.web.stream import event_stream
 from engine.api import ResumeRequest, RewindRequest
 from engine.documents import event_document, run_document, summary_document
@@ -35,22 +35,19 @@ CLAIM_SECONDS = 10.0
 """How long an admitted resume may take to be claimed before the answer says that it was not."""
 NO_BASELINE = "no_baseline"
 """Why a list of commits is not available: the run has no commit to compare with."""
-Names = Annotated[list[str], Query()]
 
 
 @router.get("")
-def list_runs(
-    behind: Behind,
-    status: Names = [],  # noqa: B006
-    workflow: str = "",
-    limit: Annotated[int, Query(ge=0)] = 0,
-) -> Document:
-    """All runs that pass the filters, newest first, without outputs."""
-    listing = behind.wiring.store.runs.list(RunFilter(tuple(status), workflow, limit=limit))
-    document: dict[str, object] = {"runs": [summary_document(record) for record in listing.records]}
+def list_runs(request: Request, behind: Behind, wanted: Annotated[RunPage, Query()]) -> Document:
+    """All runs that pass the filters, newest first, without outputs; with a limit, ``Link`` names the next page."""
+    asked = wanted.offset + wanted.limit if wanted.limit else 0
+    listing = behind.wiring.store.runs.list(RunFilter(tuple(wanted.status), wanted.workflow, limit=asked))
+    records = listing.records[wanted.offset :]
+    document: dict[str, object] = {"runs": [summary_document(record) for record in records]}
     if listing.unreadable:
         document["unreadable"] = [{"run_id": each.id, "error": each.message} for each in listing.unreadable]
-    return Document(document)
+    shown = len(records) + len(listing.unreadable)
+    return Document(document, headers=next_page(request, wanted.limit, wanted.offset, shown))
 
 
 @router.get("/{run_id}")

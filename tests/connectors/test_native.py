@@ -338,7 +338,7 @@ def test_a_column_among_ten_thousand_cards_is_listed_in_milliseconds(native: Nat
     columns = (
         "title, body, column_since, column_by, column_mover, column_run, column_sequence, labels, label_keys, priority,"
         " position, assignee, author, bot, bot_args, fields, url, not_before, not_before_at, version, created_at,"
-        " updated_at"
+        " updated_at, archived_at"
     )
     with database.write() as connection:
         connection.execute(

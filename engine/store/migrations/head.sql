@@ -1,4 +1,4 @@
--- cdff363633697815cc4cbda10766f113956254938d54b3066f1b93827359114d
+-- ab390d5aec9d9acce56dd7eb18b2317fa07794ece7fb110e6a402910450f8f08
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
@@ -66,6 +66,7 @@ CREATE TABLE board_card (
 	version INTEGER NOT NULL, 
 	created_at VARCHAR NOT NULL, 
 	updated_at VARCHAR NOT NULL, 
+	archived_at VARCHAR NOT NULL, 
 	PRIMARY KEY (id), 
 	CONSTRAINT uq_board_card_number UNIQUE (board, number)
 );
@@ -120,6 +121,12 @@ CREATE TABLE board_meta (
 	event_seq INTEGER NOT NULL, 
 	created_at VARCHAR NOT NULL, 
 	PRIMARY KEY (board)
+);
+CREATE TABLE board_view (
+	board VARCHAR NOT NULL, 
+	name VARCHAR NOT NULL, 
+	"query" VARCHAR NOT NULL, 
+	PRIMARY KEY (board, name)
 );
 CREATE TABLE branch (
 	run_id VARCHAR NOT NULL, 
@@ -271,6 +278,14 @@ CREATE TABLE forge_column (
 	label_id VARCHAR NOT NULL, 
 	label_name VARCHAR NOT NULL, 
 	PRIMARY KEY (board, name)
+);
+CREATE TABLE forge_delivery (
+	forge VARCHAR NOT NULL, 
+	delivery_id VARCHAR NOT NULL, 
+	board VARCHAR NOT NULL, 
+	event VARCHAR NOT NULL, 
+	received_at TEXT NOT NULL, 
+	PRIMARY KEY (forge, delivery_id)
 );
 CREATE TABLE forge_limit (
 	credential VARCHAR NOT NULL, 

@@ -7,6 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
+from connectors.base import CardQuery
+from connectors.card import PERSON
+from connectors.native.board import NativeBoard
+from dispatcher.wiring import Wiring
+
 
 def create(client: httpx.Client, **values: Any) -> Any:
     answer = client.post("/api/cards", json={"title": "one", **values})
@@ -113,3 +118,38 @@ def test_a_card_is_pointed_at_a_run_that_is_there(client: httpx.Client) -> None:
     answer = client.patch(f"/api/cards/{card['id']}", json={"last_run": "nothing"})
     assert answer.status_code == 404
     assert client.patch(f"/api/cards/{card['id']}", json={"last_run": ""}).json()["last_run"] is None
+
+
+def test_lists_are_paged_and_the_answer_names_the_next_page(client: httpx.Client) -> None:
+    for number in range(5):
+        client.post("/api/cards", json={"title": f"card {number}"})
+    seen: list[str] = []
+    path: str | None = "/api/cards?limit=2"
+    pages = 0
+    while path:
+        answer = client.get(path)
+        seen += [card["title"] for card in answer.json()["cards"]]
+        path = answer.links["next"]["url"] if "next" in answer.links else None
+        pages += 1
+    assert (seen, pages) == ([f"card {number}" for number in range(5)], 3)
+    first = client.get("/api/cards/1/history?limit=1").json()
+    assert (len(first["events"]), first["more"]) == (1, True)
+    assert client.get(f"/api/cards/1/history?since={first['events'][0]['seq']}").json() == {"events": [], "more": False}
+
+
+def test_cards_are_put_away_and_views_are_used(client: httpx.Client, wiring: Wiring) -> None:
+    client.post("/api/cards", json={"title": "Fix login", "labels": ["bug"]})
+    client.post("/api/cards", json={"title": "Other"})
+    board = wiring.boards["native"]
+    assert isinstance(board, NativeBoard)
+    board.save_view("bugs", CardQuery(label="bug"), PERSON)
+    assert [view["name"] for view in client.get("/api/cards/views").json()["views"]] == ["bugs"]
+    assert [card["title"] for card in client.get("/api/cards?view=bugs").json()["cards"]] == ["Fix login"]
+    assert [card["title"] for card in client.get("/api/cards?text=oth").json()["cards"]] == ["Other"]
+    assert client.get("/api/cards?view=nope").status_code == 422
+    put_away = client.post("/api/cards/1/archive", json={})
+    assert (put_away.status_code, put_away.json()["archived"]) == (200, True)
+    assert client.get("/api/cards?view=bugs").json()["cards"] == []
+    assert [card["number"] for card in client.get("/api/cards?archived=true").json()["cards"]] == [1]
+    assert client.post("/api/cards/1/move", json={"to": "ready"}).status_code == 409
+    assert client.post("/api/cards/1/unarchive", json={}).json()["archived"] is False

@@ -61,6 +61,14 @@ def _boards() -> None:
     )
 
 
+    op.create_table(
+        "board_view",
+        _text("board", primary_key=True),
+        _text("name", primary_key=True),
+        _text("query"),
+    )
+
+
 def _cards() -> None:
     op.create_table(
         "board_card",
@@ -74,7 +82,7 @@ def _cards() -> None:
         sa.Column("position", sa.Float(), nullable=True),
         *map(_text, ("assignee", "author", "bot", "bot_args", "fields", "url", "not_before", "not_before_at")),
         _whole("version"),
-        *map(_text, ("created_at", "updated_at")),
+        *map(_text, ("created_at", "updated_at", "archived_at")),
         sa.UniqueConstraint("board", "number", name="uq_board_card_number"),
     )
     op.create_index("ix_board_card_column", "board_card", ["board", "column_id"])

@@ -1,0 +1,75 @@
+"""Saved views: the filters of a list under a name, kept with the board (dispatcher.md 29)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from sqlalchemy import Connection, delete, insert, select
+
+from connectors.base import CardQuery
+from connectors.card import BoardEventType, Mover
+from connectors.errors import UnknownView
+from connectors.native import schema
+from connectors.native.reading import column_named, columns_of
+from connectors.native.rows import encode
+from connectors.native.unit import Unit
+from connectors.text import check_name
+
+SAVED = ("columns", "label", "assignee", "text", "archived")
+"""What of a query is kept: its filters, not its page."""
+
+
+def views_of(connection: Connection, board: str) -> Mapping[str, CardQuery]:
+    """All views by name."""
+    table = schema.VIEW
+    rows = connection.execute(select(table).where(table.c.board == board).order_by(table.c.name))
+    return {row.name: _query(row.query) for row in rows}
+
+
+def view_named(connection: Connection, board: str, name: str) -> CardQuery:
+    """One view. Raises ``UnknownView`` with the nearest name."""
+    known = views_of(connection, board)
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        meant = f' Did you mean "{near[0]}"?' if near else ""
+        raise UnknownView(f'There is no view "{name}".{meant}', f"There are: {', '.join(known) or 'none'}.")
+    return known[name]
+
+
+def save(unit: Unit, name: str, query: CardQuery, mover: Mover) -> None:
+    """Save the filters under a name; its columns must exist now."""
+    check_name("view", name)
+    present = columns_of(unit.connection, unit.host.board)
+    for column in query.columns:
+        column_named(present, column)
+    plain = {key: getattr(query, key) for key in SAVED}
+    text = encode({key: list(value) if isinstance(value, tuple) else value for key, value in plain.items() if value})
+    _drop(unit, name)
+    unit.connection.execute(insert(schema.VIEW).values({"board": unit.host.board, "name": name, "query": text}))
+    unit.event(BoardEventType.VIEW_SAVED, "", mover, {"name": name, "query": json.loads(text)})
+
+
+def delete_view(unit: Unit, name: str, mover: Mover) -> None:
+    """Delete a view."""
+    view_named(unit.connection, unit.host.board, name)
+    _drop(unit, name)
+    unit.event(BoardEventType.VIEW_DELETED, "", mover, {"name": name})
+
+
+def _drop(unit: Unit, name: str) -> None:
+    table = schema.VIEW
+    unit.connection.execute(delete(table).where(table.c.board == unit.host.board, table.c.name == name))
+
+
+def _query(text: str) -> CardQuery:
+    """The stored filters."""
+    found = json.loads(text)
+    return CardQuery(
+        columns=tuple(found.get("columns", ())),
+        label=str(found.get("label", "")),
+        assignee=str(found.get("assignee", "")),
+        text=str(found.get("text", "")),
+        archived=bool(found.get("archived", False)),
+    )
