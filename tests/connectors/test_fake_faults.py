@@ -81,9 +81,7 @@ def test_a_performed_call_whose_answer_is_lost(
     number = forge.issue()
     forge.script({"match": POST, "fault": fault, "with": given})
     with pytest.raises(error):
-        read_in_pieces(
-            call, f"{REPO}/issues/{number}/comments", raw=fault == "drip", timeout=1 if fault == "act_then_hang" else 30
-        )
+        read_in_pieces(call, f"{REPO}/issues/{number}/comments", fault)
     assert comments(forge, number) == 1
     assert forge.requests("POST")[0]["performed"]
 
@@ -125,7 +123,7 @@ def test_an_upload_that_breaks_is_not_performed(forge: FakeForge, call: Caller, 
             "POST",
             f"{REPO}/issues/{number}/comments",
             {"body": "x" * 20_000_000},
-            timeout=1 if fault == "stall_mid_upload" else 30,
+            timeout=patience(fault),
         )
     assert comments(forge, number) == 0
     assert not forge.requests("POST")[0]["performed"]
