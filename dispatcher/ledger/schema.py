@@ -110,6 +110,9 @@ ForgeClaim = _table(
     numbers="epoch",
     instants="until",
 )
+ForgeDelivery = _table(
+    "forge_delivery", "forge delivery_id", texts="forge delivery_id board event", instants="received_at"
+)
 
 TABLES = tuple(_METADATA.tables.values())
 """All of them."""

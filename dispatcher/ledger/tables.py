@@ -275,5 +275,16 @@ class ForgeClaimRow(LedgerTable, table=True):
     until: datetime = _instant()
 
 
+class ForgeDeliveryRow(LedgerTable, table=True):
+    """A webhook delivery that came in; its id is kept for a week (connectors.md 15)."""
+
+    __tablename__ = "forge_delivery"
+    forge: str = Field(primary_key=True)
+    delivery_id: str = Field(primary_key=True)
+    board: str = ""
+    event: str = ""
+    received_at: datetime = _instant()
+
+
 METADATA = LedgerTable.metadata
 """The tables of this room, for the migration's test."""

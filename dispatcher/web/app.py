@@ -13,7 +13,7 @@ from config.problems import ConfigError
 from connectors.errors import ConnectorError
 from dispatcher import __version__
 from dispatcher.refusals import Refused
-from dispatcher.web import answers, cards, control, page, runs
+from dispatcher.web import answers, cards, control, deliveries, page, runs
 from dispatcher.web.backstage import Backstage
 from dispatcher.web.guard import Guard, Rules
 from dispatcher.web.validators import Validated
@@ -31,7 +31,7 @@ def make_app(backstage: Backstage, rules: Rules) -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.backstage = backstage
-    for router in (control.router, cards.router, runs.router, page.router):
+    for router in (control.router, deliveries.router, cards.router, runs.router, page.router):
         app.include_router(router)
     for kind in (EngineError, ConnectorError, ConfigError, Refused):
         app.add_exception_handler(kind, answers.on_refusal)

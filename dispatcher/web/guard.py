@@ -24,6 +24,10 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_LIMIT = 8 * 1024 * 1024
 """Longest request body in bytes: a body of 1 MiB, escaped as JSON, and room."""
+DELIVERIES = "/api/hooks/"
+"""Where forges send what happened: the body is signed, so no token is asked for."""
+DELIVERY_LIMIT = 25 * 1024 * 1024
+"""Longest delivery of a forge in bytes."""
 _CONTENT = (
     b"default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; "
     b"form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -71,11 +75,16 @@ def verdict(
         return Refused(
             "forbidden", "The request comes from a page of another origin.", "Ask from this listener's pages."
         )
-    if rules.token and path not in OPEN_PATHS and not _authorized(rules.token, headers, now):
+    if rules.token and not _open(path) and not _authorized(rules.token, headers, now):
         return Refused("unauthorized", "The token is missing or wrong.", "Send Authorization: Bearer TOKEN.")
     if method not in SAFE and not _is_json(headers.get("content-type", [])):
         return Refused("media_type", "The request's content type is not JSON.", f"Send Content-Type: {JSON}.")
     return None
+
+
+def _open(path: str) -> bool:
+    """Whether a path may be asked without the token."""
+    return path in OPEN_PATHS or path.startswith(DELIVERIES)
 
 
 def _host_of(headers: Mapping[str, list[str]]) -> str | None:
@@ -148,13 +157,15 @@ class Guard:
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
         now = self._clock.now().timestamp()
-        refused = verdict(self._rules, scope["method"], headers, path=scope["path"], now=now) or _too_long(headers)
+        refused = verdict(self._rules, scope["method"], headers, path=scope["path"], now=now)
+        limit = DELIVERY_LIMIT if scope["path"].startswith(DELIVERIES) else BODY_LIMIT
+        refused = refused or _too_long(headers, limit)
         guarded = _with_headers(send)
         if refused is not None:
             answer = sign_in() if _may_sign_in(refused, scope["method"], headers) else refusal_answer(refused)
             await answer(scope, receive, guarded)
             return
-        await self._app(scope, _bounded(receive), guarded)
+        await self._app(scope, _bounded(receive, limit), guarded)
 
 
 def _may_sign_in(refused: Refused, method: str, headers: Mapping[str, list[str]]) -> bool:
@@ -163,14 +174,14 @@ def _may_sign_in(refused: Refused, method: str, headers: Mapping[str, list[str]]
     return refused.code == "unauthorized" and method == "GET" and page
 
 
-def _too_long(headers: Mapping[str, list[str]]) -> Refused | None:
+def _too_long(headers: Mapping[str, list[str]], limit: int) -> Refused | None:
     length = headers.get("content-length", ["0"])[0]
-    if length.isdigit() and int(length) <= BODY_LIMIT:
+    if length.isdigit() and int(length) <= limit:
         return None
-    return Refused("too_large", f"The request's body is longer than {BODY_LIMIT} bytes.", "Send less at once.")
+    return Refused("too_large", f"The request's body is longer than {limit} bytes.", "Send less at once.")
 
 
-def _bounded(receive: Receive) -> Receive:
+def _bounded(receive: Receive, limit: int) -> Receive:
     """A body without a length is cut off by the same limit: the connection counts as lost."""
     seen = 0
 
@@ -178,7 +189,7 @@ def _bounded(receive: Receive) -> Receive:
         nonlocal seen
         message = await receive()
         seen += len(message.get("body", b""))
-        return message if seen <= BODY_LIMIT else {"type": "http.disconnect"}
+        return message if seen <= limit else {"type": "http.disconnect"}
 
     return bounded
 

@@ -56,3 +56,12 @@ def upgrade() -> None:
         sa.Column("until", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("board", "card_id"),
     )
+    op.create_table(
+        "forge_delivery",
+        _text("forge"),
+        _text("delivery_id"),
+        _text("board"),
+        _text("event"),
+        sa.Column("received_at", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("forge", "delivery_id"),
+    )
