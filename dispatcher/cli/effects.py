@@ -69,12 +69,25 @@ def settle(session: Session, /, **given: object) -> int:
 
     path, to = given["response"], _state(given)
     response: dict[str, object] = {}
+    effect_id = str(given["effect_id"])
+    engine = _engine(session, effect_id)
     if isinstance(path, Path):
         response = json_object(session.folder / path, "response file", "bad_input")
-    settling = Settling(to, SettledBy.PERSON, "settled by a person", response)
-    effect_id = str(given["effect_id"])
-    _print(session, _engine(session, effect_id).settle_effect(effect_id, settling))
+        _check(engine.effect(effect_id), response)
+    who = session.environment.get("USER", "") or "somebody"
+    settling = Settling(to, SettledBy.PERSON, f"settled by {who}", response, settler=who)
+    _print(session, engine.settle_effect(effect_id, settling))
     return 0
+
+
+def _check(effect: EffectRecord, response: dict[str, object]) -> None:
+    """The response must be what the operation answers: it becomes the node's output."""
+    from connectors.catalogue.settling import fields, misfit
+
+    problem = misfit(effect.operation, response)
+    if problem:
+        text = f"The response does not fit {effect.operation}: {problem}"
+        raise Refused("bad_input", text, f"A result has: {', '.join(fields(effect.operation))}")
 
 
 @command.command()

@@ -12,7 +12,7 @@ from dispatcher.cli.output import rfc3339, table
 from engine.run import EffectRecord, EffectState
 
 QUESTION = """
-Was this call made? Look at the forge, then say one of:
+{question} Look, then say one of:
   pointsman effects settle {id} --done --response FILE   it was made; FILE holds its result as JSON
   pointsman effects settle {id} --not-done               it was not made: it is sent again
   pointsman effects settle {id} --abandon                nobody knows: the run waits for your resume"""
@@ -35,11 +35,19 @@ def document(each: EffectRecord) -> dict[str, object]:
         "marker": each.marker,
         "state": str(each.state),
         "settled_by": each.settled_by,
+        "settler": each.settler,
         "stopped_run": each.stopped_run,
         "response": dict(each.response),
         "note": each.note,
+        "card": each.card,
+        "place": each.place,
+        "http_status": each.http_status,
+        "pending": each.pending,
+        "wire": dict(each.wire),
         "probes": each.probes,
+        "asked": list(each.asked),
         "created_at": rfc3339(each.created_at),
+        "sent_at": rfc3339(each.sent_at) if each.sent_at else None,
         "settled_at": rfc3339(each.settled_at) if each.settled_at else None,
         "probed_at": rfc3339(each.probed_at) if each.probed_at else None,
     }
@@ -49,35 +57,54 @@ def list_text(found: Sequence[EffectRecord]) -> str:
     """The calls as a table."""
     if not found:
         return "There are no recorded remote calls."
-    rows = [(each.id, str(each.state), each.operation, each.run_id, each.node_id) for each in found]
+    rows = [(each.id, str(each.state), each.operation, each.run_id, each.node_id or each.card) for each in found]
     return table(("ID", "STATE", "OPERATION", "RUN", "NODE"), rows)
 
 
 def effect_text(each: EffectRecord, *, asks: bool) -> str:
     """One call; while it is in doubt with the question and the commands. ``asks``: the forge can be asked."""
-    place = f"{each.run_id}, node {each.node_id}, attempt {each.attempt}"
+    from connectors.catalogue.settling import question
+
+    by = f" (by {each.settled_by}{f', {each.settler}' if each.settler else ''})" if each.settled_by else ""
     lines = [
-        f"Effect {each.id}: {each.state}{f' (by {each.settled_by})' if each.settled_by else ''}",
-        f"  call        {each.operation} on {each.connection or 'no connection'}",
+        f"Effect {each.id}: {each.state}{by}",
+        f"  call        {each.operation} on {each.connection or 'no connection'}, class {each.effect_class or '-'}",
         f"  parameters  {_json(each.params)}",
-        f"  run         {place}{f', branch {each.branch_path}' if each.branch_path else ''}",
-        f"  sent        {rfc3339(each.created_at)}",
+        *_origin(each),
+        f"  fingerprint {each.fingerprint}",
+        f"  intended    {rfc3339(each.created_at)}",
+        *_course(each),
     ]
-    if each.marker:
-        lines.append(f"  marker      {each.marker}")
-    if each.note:
-        lines.append(f"  note        {each.note}")
-    if each.probed_at:
-        lines.append(f"  asked       {each.probes} times, last {rfc3339(each.probed_at)}")
     if each.state == EffectState.DONE:
         lines.append(f"  response    {_json(each.response)}")
     if not asks:
         lines.append("The forge cannot be asked about this operation.")
     if each.state == EffectState.AMBIGUOUS:
-        lines.append(QUESTION.format(id=each.id))
+        lines.append(QUESTION.format(id=each.id, question=question(each.operation, each.connection, each.params)))
         if asks:
             lines.append(f"  pointsman effects probe {each.id}                    ask the forge once more")
     return "\n".join(lines)
+
+
+def _origin(each: EffectRecord) -> list[str]:
+    """Whose call it is: a node's, or a write of the daemon to a card."""
+    if not each.run_id:
+        return [f"  card        {each.card}, {each.place}"]
+    branch = f", branch {each.branch_path}" if each.branch_path else ""
+    return [f"  run         {each.run_id}, node {each.node_id}, attempt {each.attempt}{branch}"]
+
+
+def _course(each: EffectRecord) -> list[str]:
+    """What happened to it, as far as it is known."""
+    lines = [f"  sent        {rfc3339(each.sent_at)}"] if each.sent_at else ["  sent        never"]
+    lines += [f"  {each.state:<11} {rfc3339(each.settled_at)}"] if each.settled_at else []
+    status = f"HTTP {each.http_status}{', taken and not done yet' if each.pending else ''}"
+    lines += [f"  answer      {status}"] if each.http_status else []
+    lines += [f"  wire        {_json(each.wire)}"] if each.wire else []
+    lines += [f"  marker      {each.marker}"] if each.marker else []
+    lines += [f"  note        {each.note}"] if each.note else []
+    lines += [f"  asked       {told}" for told in each.asked]
+    return lines
 
 
 def _json(value: Mapping[str, object]) -> str:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from connectors.catalogue.operations import FORGES, NAMES, OPERATIONS, Entry, Probe
 from connectors.catalogue.params import Params
+from connectors.catalogue.settling import QUESTIONS, fields, misfit, question
 from connectors.catalogue.shapes import shapes
 from connectors.effects.guard import Effect
 from engine.dsl.catalogue import TYPES
@@ -62,6 +63,30 @@ def test_the_names_are_those_of_the_forges() -> None:
 def test_what_does_not_fit_is_refused(suffix: str, given: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         OPERATIONS[suffix].params.model_validate(given)
+
+
+def test_each_probe_has_a_question_for_people() -> None:
+    assert set(QUESTIONS) == set(Probe)
+    asked = question("github.issue.create", "web", {"title": "A\n card", "body": "x"})
+    assert 'an issue "A card" on web' in asked
+    assert question("fake.issue.create", "", {}) == "Was this call made?"
+    assert question("github.board.move", "web", {"number": 7}) == "Was this written to card 7 of board web?"
+
+
+def test_what_a_person_answers_must_fit_the_result() -> None:
+    """C059, in the table."""
+    made = {
+        "id": "1",
+        "number": 7,
+        "author": "a",
+        "body": "b",
+        "url": "https://x",
+        "created_at": "2026-01-01T00:00:00Z",
+    }
+    assert misfit("github.issue.comment", made) == ""
+    assert misfit("github.issue.comment", {**made, "number": 0}).startswith("number: ")
+    assert misfit("fake.issue.comment", {}) == ""
+    assert set(fields("github.issue.comment")) == set(made)
 
 
 def test_no_operation_replaces_a_label_set() -> None:
