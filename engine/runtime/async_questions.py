@@ -23,6 +23,8 @@ from engine.runtime.preparing import Step, question_id
 from engine.states import is_final
 from engine.store.changes import AnswersAccepted
 
+PERIOD = 0.5
+"""Seconds between two looks into the store for answers."""
 TEXT = "answer"
 """The field of a question that has one answer in words."""
 
@@ -73,7 +75,8 @@ def collect(line: Line, step: Step) -> Outcome:
             return None
         return {"answers": [_told(each) for each in asked if each.answers is not None]}
 
-    return waited(line, step, look, f"answers to what {node.await_from} asked" if node.await_from else "answers")
+    what = f"answers to what {node.await_from} asked" if node.await_from else "answers"
+    return waited(line, step, look, what, PERIOD)
 
 
 def _concerns(question: Interaction, node: str) -> bool:

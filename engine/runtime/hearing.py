@@ -30,15 +30,15 @@ def hear(line: Line, step: Step) -> Outcome:
     return waited(line, step, lambda: line.attempt.signals.after(node.event, heard), f"the event {node.event}")
 
 
-def waited(line: Line, step: Step, look: Look, what: str) -> Outcome:
-    """The output that ``look`` gives in the end; it is asked at once, then again and again within the node's limit."""
+def waited(line: Line, step: Step, look: Look, what: str, period: float = PERIOD) -> Outcome:
+    """The output that ``look`` gives in the end; asked every ``period`` seconds within the limit of the node."""
     attempt, limit = line.attempt, limit_of(line, step.node)
     until = attempt.clock.monotonic() + limit.seconds
     found = look()
     if found is None:
         with _parked(line):
             while found is None and attempt.clock.monotonic() < until:
-                if attempt.clock.wait(attempt.stop.event, PERIOD):
+                if attempt.clock.wait(attempt.stop.event, period):
                     return Failed(FailureCode.INTERRUPTED, f"the run was stopped while node {step.node.name} waited")
                 attempt.stop.signs.seen()
                 found = look()
