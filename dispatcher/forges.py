@@ -27,6 +27,7 @@ from connectors.transport.client import Credential, Parts, TokenCredential, Tran
 from connectors.transport.exchanging import Setting
 from connectors.transport.exchanging import Target as Place
 from connectors.transport.validators import MemoryValidators
+from dispatcher.log import hide
 from engine.ports import Clock
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Forges:
         self._clients: dict[tuple[str, str], ForgeClient] = {}
         self._opened: list[Any] = []
         self._lock = threading.Lock()
+        hide(world.redactor)
         for each in (*settings.boards, *settings.connections.values()):
             for secret in (each.token, each.webhook_secret, each.app.key if each.app is not None else None):
                 if secret is not None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 import structlog
 from structlog.types import Processor
@@ -56,7 +56,11 @@ def configure(
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _renderer(form, target)],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _without_secrets,
+                _renderer(form, target),
+            ],
         )
     )
     root = logging.getLogger()
@@ -70,6 +74,41 @@ def configure(
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
     )
+
+
+class Cleaner(Protocol):
+    """Takes secrets out of values; ``connectors.secrets.Redactor`` is one."""
+
+    def clean(self, text: str) -> str:
+        """A text without them."""
+        ...
+
+    def scrub(self, value: object) -> object:
+        """A JSON value without them."""
+        ...
+
+
+_cleaner: Cleaner | None = None
+
+
+def hide(cleaner: Cleaner) -> None:
+    """From now on no line shows what ``cleaner`` knows; called where secrets become credentials."""
+    global _cleaner
+    _cleaner = cleaner
+
+
+def _without_secrets(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """The line with every value cleaned, whatever it is: text, a nested value, an exception's trace, an object."""
+    if _cleaner is None:
+        return line
+    for key, value in line.items():
+        if isinstance(value, str | list | tuple | Mapping):
+            line[key] = _cleaner.scrub(value)
+        elif not isinstance(value, int | float | None):
+            shown = repr(value)
+            cleaned = _cleaner.clean(shown)
+            line[key] = value if cleaned == shown else cleaned
+    return line
 
 
 def get(name: str) -> Any:

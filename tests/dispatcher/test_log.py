@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import structlog
 
+from connectors.secrets import Redactor, Secret
 from dispatcher import log
 from tests.kit.clock import FakeClock
 
@@ -18,6 +19,7 @@ def _restore() -> Iterator[None]:
     root = logging.getLogger()
     before = root.handlers[:], root.level
     yield
+    log.hide(Redactor())
     root.handlers[:], level = before[0], before[1]
     root.setLevel(level)
     structlog.reset_defaults()
@@ -105,3 +107,34 @@ def test_what_was_remembered_about_repeats_stays_bounded(clock: FakeClock) -> No
         record = logging.LogRecord("x", logging.WARNING, "", 0, f"line {number}", (), None)
         assert seen.filter(record)
     assert len(seen._seen) <= log.REMEMBERED
+
+
+SECRET = "gh-token-of-the-log-tests"
+
+
+class Carrying(Exception):
+    """An exception with a request attached, as HTTP libraries have them."""
+
+    def __init__(self) -> None:
+        super().__init__(f"401 for Authorization: Bearer {SECRET}")
+        self.request = {"headers": {"authorization": f"Bearer {SECRET}"}}
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_no_line_shows_a_secret_wherever_it_stands(clock: FakeClock, form: str) -> None:
+    """C141 C142: event, keys, nested values, objects, traces, library lines, down to debug."""
+    stream = io.StringIO()
+    log.configure(level="debug", form=form, stream=stream, clock=clock)
+    log.hide(Redactor([Secret(SECRET)]))
+    log.get("x").debug("forge.asked", headers={"authorization": [f"Bearer {SECRET}"]}, url=f"https://me:{SECRET}@h/")
+    log.get("x").info("forge.refused", error=Carrying(), plain=SECRET.encode(), count=3, nothing=None)
+    try:
+        raise Carrying
+    except Carrying:
+        log.get("x").error("forge.broke", exc_info=True)
+        logging.getLogger("library").exception("sent %s", SECRET)
+    text = stream.getvalue()
+    assert SECRET not in text
+    assert text.count("***") >= 6
+    assert "forge.broke" in text
+    assert "Carrying" in text
