@@ -26,6 +26,13 @@ FORMS = (CONSOLE, JSON, JOURNALD)
 REPEAT_SECONDS = 60.0
 REMEMBERED = 1000
 _IGNORED_KEYS = frozenset({"time", "level", "seconds", "repeated"})
+_SHARED: tuple[Processor, ...] = (
+    structlog.contextvars.merge_contextvars,
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
+    structlog.processors.format_exc_info,
+)
+"""What lines of ours and of libraries go through alike."""
 _NOISY = {"apscheduler": logging.WARNING, "uvicorn.access": logging.WARNING}
 
 
@@ -45,22 +52,13 @@ def configure(
     target = stream or sys.stderr
     threshold = logging.getLevelNamesMapping()[level.upper()]
     form = form or _form_of(target, journal)
-    shared: list[Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
-        structlog.processors.format_exc_info,
-    ]
     handler = JournalHandler() if form == JOURNALD else QuietHandler(target)
     handler.addFilter(RepeatFilter(clock or SystemClock()))
+    meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _without_secrets,
-                _renderer(form, target),
-            ],
+            foreign_pre_chain=[*_SHARED, structlog.stdlib.ExtraAdder()],
+            processors=[meta, _without_secrets, _renderer(form, target)],
         )
     )
     root = logging.getLogger()
@@ -69,7 +67,7 @@ def configure(
     for name, quiet in _NOISY.items():
         logging.getLogger(name).setLevel(max(quiet, threshold))
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
