@@ -39,22 +39,8 @@ class Decoder:
 
     def _card(self, row: Sequence[Any], blockers: Sequence[str]) -> Card:
         card_id, _, number, title, body, column_id, since, by, mover, run, sequence, labels, _, *rest = row
-        (
-            priority,
-            position,
-            assignee,
-            author,
-            bot,
-            bot_args,
-            fields,
-            url,
-            start,
-            start_at,
-            version,
-            made,
-            changed,
-            put_away,
-        ) = rest
+        priority, position, assignee, author, bot, bot_args, fields, url, start, start_at, *times = rest
+        version, made, changed, put_away = times
         _check_types((number, sequence, priority, version), (title, body, assignee, bot, url))
         column = self.columns.get(column_id)
         created_at = from_text(made)
