@@ -10,13 +10,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.benchmarks import bench_store, dispatching, language, nodes, raw, shared, startup
+from tests.benchmarks import answering, bench_store, dispatching, language, nodes, raw, shared, startup
 
 BENCHES: dict[str, Callable[[Path], Iterator[dict[str, object]]]] = {
     "raw": raw.measure,
     "store": bench_store.measure,
     "shared": shared.measure,
     "nodes": nodes.measure,
+    "answering": answering.measure,
     "language": language.measure,
     "startup": startup.measure,
     "tick": dispatching.measure_ticks,
