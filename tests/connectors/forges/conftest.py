@@ -10,7 +10,7 @@ from connectors.fake_forge.running import FakeForge
 from connectors.forge.client import ForgeClient
 from tests.kit.clock import FakeClock
 from tests.kit.fakes import fake
-from tests.kit.forges import KINDS, client_of
+from tests.kit.forge_clients import KINDS, client_of
 
 
 @pytest.fixture(params=KINDS)

@@ -25,7 +25,7 @@ from connectors.forge.records import (
 )
 from connectors.forgejo.reads import KEYS as FORGEJO_KEYS
 from connectors.gitlab.reads import KEYS as GITLAB_KEYS
-from tests.kit.forges import READ, client_of
+from tests.kit.forge_clients import READ, client_of
 
 
 def label(forge: FakeForge, name: str) -> LabelDef:

@@ -35,7 +35,7 @@ from connectors.forge.records import (
     ReleaseDraft,
     Subject,
 )
-from tests.kit.forges import READ, WRITE, client_of
+from tests.kit.forge_clients import READ, WRITE, client_of
 
 SOON = Errand(Purpose.ACTION, effect_id="e1", deadline=1.5)
 
