@@ -58,7 +58,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         "explain": Verb("dispatcher.cli.explain", "tell why a card starts or does not", _D),
         "doctor": Verb("dispatcher.cli.doctor", "look at store, locks, clock, columns, git and bots", _D),
         "effects": Verb("dispatcher.cli.effects", "list and settle remote calls whose answer was lost", _D),
-        "fake-forge": Verb("connectors.fake_forge.command", "play a forge on loopback, for rehearsals", _D, "NOTHING"),
+        "fake-forge": Verb("dispatcher.cli.fake_forge", "play a forge on loopback, for rehearsals", _D, "NOTHING"),
         "db": Verb("dispatcher.cli.db", "show, migrate, check and back up the database", _D, "NOTHING"),
         "backup": Verb("dispatcher.cli.backup", "put the whole store into one file while all runs", _D, "NOTHING"),
         "restore": Verb("dispatcher.cli.restore", "put a backup in the store's place", _D, "NOTHING"),
