@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from engine.api import Engine, EngineSettings, LaunchRequest, ResumeRequest
 from engine.dsl.graph import NodeKind
@@ -41,11 +42,12 @@ class Driver:
     clock: Clock
     nodes: Mapping[NodeKind, Execute]
     mend: Callable[[], None]
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """An engine with nothing that takes its time."""
         root = self.folder / ".pointsman"
-        settings = EngineSettings(environment={"PATH": PATH}, force_stale_after=0.0, nodes=self.nodes)
+        settings = EngineSettings(environment={"PATH": PATH}, force_stale_after=0.0, nodes=self.nodes, **self.more)
         self.store = Store(self.database, self.clock, root)
         self.engine = Engine(self.store, settings, self.clock, RandomIds())
 
