@@ -7,10 +7,11 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import click
 
-from connectors.fake_forge.acts import ActError
+from connectors.fake_forge.desk import StateError
 from connectors.fake_forge.records import Kind
 from connectors.fake_forge.running import Setup, running
 from connectors.fake_forge.script import ScriptError
@@ -25,19 +26,25 @@ from connectors.fake_forge.script import ScriptError
 def command(forge: str, port: int, state: Path | None, script: Path | None, tls: bool) -> None:
     """Play a forge on loopback, with faults on demand. Prints its address, a token and the control address as JSON."""
     try:
-        rules = json.loads(script.read_text(encoding="utf-8")) if script else []
-        setup = Setup(port=port, state=state, script=rules, tls=tls)
-        with running(forge, setup) as fake:
+        with running(forge, Setup(port=port, state=state, script=rules_of(script), tls=tls)) as fake:
             told = {"url": fake.url, "control": f"{fake.control_url}/_fake/", "token": fake.token, "repo": fake.repo}
             click.echo(json.dumps(told | ({"ca": str(fake.authority)} if fake.authority else {})))
             sys.stdout.flush()
             wait_for_a_signal()
-    except ValueError as error:
-        raise click.UsageError(f"{script or state} cannot be read: {error}") from None
-    except (ScriptError, ActError) as error:
+    except (ScriptError, StateError) as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.UsageError(f"Port {port} cannot be used: {error.strerror or error}.") from None
+
+
+def rules_of(script: Path | None) -> Any:
+    """What a script file says. Raises ``ScriptError`` for one that is no JSON."""
+    if script is None:
+        return []
+    try:
+        return json.loads(script.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ScriptError(f"{script} cannot be read: {error}") from None
 
 
 def wait_for_a_signal() -> None:

@@ -78,6 +78,10 @@ class Visit:
         return FAULTS[self.rule.fault].stage if self.rule else None
 
 
+class StateError(Exception):
+    """The state file cannot be used."""
+
+
 Observer = Callable[[Request, Answer], None]
 
 
@@ -106,7 +110,15 @@ class Desk:
     def _load(self) -> World | None:
         if self.state_file is None or not self.state_file.exists():
             return None
-        return World.model_validate_json(self.state_file.read_text(encoding="utf-8"))
+        try:
+            world = World.model_validate_json(self.state_file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise StateError(
+                f"{self.state_file} holds no state of a fake forge: {str(error).splitlines()[0]}"
+            ) from error
+        if world.forge is not self.dialect.kind:
+            raise StateError(f"{self.state_file} holds the state of a {world.forge}, not of a {self.dialect.kind}")
+        return world
 
     def save(self) -> None:
         """Write the world to the state file, whole or not at all."""

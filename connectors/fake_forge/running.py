@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,8 @@ class Setup:
     port: int = 0
     clock: Clock | None = None
     state: Path | None = None
-    script: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
+    script: object = ()
+    """As it came from JSON."""
     tls: bool = False
     observer: Observer | None = None
     """Sees each request with the forge's own answer, before a fault loses it."""
@@ -123,9 +124,9 @@ class FakeForge:
 
 @contextmanager
 def running(forge: str, setup: Setup | None = None) -> Iterator[FakeForge]:
-    """A fake forge until the block ends. Raises ``ScriptError`` for a script that cannot be used."""
+    """A fake forge until the block ends. Raises ``ScriptError`` and ``StateError`` for files that cannot be used."""
     setup = setup or Setup()
-    script = read_script(list(setup.script))
+    script = read_script(setup.script)
     with ExitStack() as stack:
         certificates = None
         if setup.tls:

@@ -204,8 +204,9 @@ class Server:
             if body is not None:
                 stream.write(bytes_of(self._controlled(head, body)))
             return body is not None
-        self._arrived += 1
-        visit = self._desk.visit(Request.of(head.method, head.target, head.headers))
+        with self._desk.lock:
+            self._arrived += 1
+            visit = self._desk.visit(Request.of(head.method, head.target, head.headers))
         self.apply()
         if visit.stage is Stage.UPLOAD and visit.rule is not None:
             self._break_upload(stream, visit)

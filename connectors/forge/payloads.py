@@ -6,6 +6,8 @@ its number and the field, the rest is used (connectors.md 3, 5).
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -132,6 +134,14 @@ def missing(error: ForgeRefused) -> Missing:
 def refused(message: str, hint: str, kind: AnswerKind = AnswerKind.INVALID, status: int = 422) -> ForgeRefused:
     """What a forge would refuse, refused before anything is sent."""
     return ForgeRefused(message, hint, status=status, evidence=Evidence(kind=kind.value, status=status))
+
+
+def decoded(content: str) -> bytes:
+    """The bytes of a base64 text, which forges break into lines. Raises ``Misfit``."""
+    try:
+        return base64.b64decode("".join(content.split()), validate=True)
+    except binascii.Error as error:
+        raise Misfit("content: it is no base64") from error
 
 
 def number_in(text: str, what: str) -> int:

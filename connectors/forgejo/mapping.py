@@ -6,12 +6,9 @@ are aware. Nothing above this room sees a payload (connectors.md 2.5, 3).
 
 from __future__ import annotations
 
-import base64
-import binascii
-
 from pydantic import AwareDatetime, Field, TypeAdapter
 
-from connectors.forge.payloads import Payload, Text
+from connectors.forge.payloads import Payload, Text, decoded
 from connectors.forge.records import (
     Account,
     Blocker,
@@ -382,10 +379,7 @@ def file_of(payload: FilePayload) -> File:
     """A file. Raises ``Misfit`` for a folder, a link, or a content that cannot be decoded."""
     if payload.type != "file":
         raise Misfit(f"type: {payload.path} is a {payload.type}")
-    try:
-        return File(payload.path, payload.sha, base64.b64decode(payload.content))
-    except binascii.Error as error:
-        raise Misfit("content: it is no base64") from error
+    return File(payload.path, payload.sha, decoded(payload.content))
 
 
 def change_of(payload: ChangePayload) -> FileChange:

@@ -6,12 +6,9 @@ are aware. Nothing above this room sees a payload (connectors.md 2.5, 3).
 
 from __future__ import annotations
 
-import base64
-import binascii
-
 from pydantic import AwareDatetime, Field, TypeAdapter
 
-from connectors.forge.payloads import Payload, Text
+from connectors.forge.payloads import Payload, Text, decoded
 from connectors.forge.records import (
     Account,
     Blocker,
@@ -27,7 +24,6 @@ from connectors.forge.records import (
     Release,
     Repository,
 )
-from connectors.transport.models import Misfit
 from connectors.transport.request import Answer
 
 GHOST = "ghost"
@@ -36,7 +32,7 @@ DRAFT = "Draft:"
 """How a title marks a draft; GitLab understands other spellings too and says ``draft`` for all."""
 DRAFTS = ("draft:", "[draft]", "(draft)")
 STATES = {"opened": "open", "closed": "closed", "merged": "merged", "locked": "open"}
-MERGEABLE = {"can_be_merged": True, "cannot_be_merged": False, "cannot_be_merged_recheck": False}
+MERGEABLE = {"can_be_merged": True, "cannot_be_merged": False}
 """``merge_status`` -> an answer; other words mean that it is not computed yet."""
 CHECKS = {"success": "success", "skipped": "success", "failed": "failure", "canceled": "failure"}
 """Status of a job -> ours; all others are pending."""
@@ -220,6 +216,7 @@ class StatusPayload(Payload):
     status: str
     description: Text = ""
     target_url: Text = ""
+    allow_failure: bool = False
     created_at: AwareDatetime | None = None
 
 
@@ -393,16 +390,15 @@ def branch_of(payload: BranchPayload) -> Ref:
 
 def file_of(payload: FilePayload) -> File:
     """A file. Raises ``Misfit`` for a content that cannot be decoded."""
-    try:
-        content = base64.b64decode(payload.content) if payload.encoding == "base64" else payload.content.encode()
-    except binascii.Error as error:
-        raise Misfit("content: it is no base64") from error
+    content = decoded(payload.content) if payload.encoding == "base64" else payload.content.encode()
     return File(payload.file_path, payload.blob_id, content)
 
 
 def check_of(payload: StatusPayload) -> Check:
-    """A status."""
+    """A status; one that is allowed to fail does not spoil what it belongs to."""
     state = CHECKS.get(payload.status, "pending")
+    if state == "failure" and payload.allow_failure:
+        state = "success"
     return Check(payload.name, state, payload.description, payload.target_url, payload.created_at)
 
 

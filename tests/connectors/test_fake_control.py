@@ -119,6 +119,17 @@ def test_the_state_outlives_the_process(tmp_path: Path) -> None:
         assert (again.card(number).title, again.labels_of(number)) == ("kept", ["ready"])
 
 
+def test_a_state_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    with running("gitlab", Setup(state=file)):
+        pass
+    told = pointsman(tmp_path, "fake-forge", "--forge", "github", "--state", str(file))
+    assert (told.code, "holds the state of a gitlab" in told.err) == (2, True)
+    file.write_text("[]")
+    told = pointsman(tmp_path, "fake-forge", "--forge", "github", "--state", str(file))
+    assert (told.code, "holds no state of a fake forge" in told.err) == (2, True)
+
+
 def signed_by_github(headers: dict[str, str], body: bytes) -> bool:
     digest = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
     return headers["x-hub-signature-256"] == f"sha256={digest}"
@@ -187,8 +198,10 @@ def test_deliveries_are_repeated_held_lost_swapped_and_strange() -> None:
 
 def test_a_receiver_that_is_not_there_shows_as_failed() -> None:
     with fake("github") as forge:
+        forge.act("add_hook", url="http://elsewhere.example/")  # a rehearsal does not leave the machine
         forge.act("add_hook", url="http://127.0.0.1:9/")
         forge.delivered()
+        assert [each.status for each in forge.world.deliveries] == [0, 0]
         with Caller(forge) as call:
             hook = call("GET", "/repos/octo/demo/hooks").json()[0]
             assert hook["last_response"]["status"] == "error"
