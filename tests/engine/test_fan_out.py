@@ -352,10 +352,6 @@ def test_a_failed_child_is_replaced_by_a_fresh_one(engine: Rig) -> None:
 @pytest.mark.parametrize("code", [FailureCode.PROCESS_ORPHANED, FailureCode.INTERRUPTED])
 def test_a_child_that_only_lost_its_place_goes_on_as_itself(engine: Rig, code: FailureCode) -> None:
     """Decision 7: promoted or interrupted with its parent, it repeats no finished node, whoever found it first."""
-    engine.bot(
-        CHILD.replace("work -> out", "work -> late -> out") + "tool late:\n  command: `test -e ok`\n", "child.bot"
-    )
-    engine.write("ok")
     _stopped_at_late(engine, code)
     assert engine.resume().status == RunStatus.FINISHED
     assert engine.trace() == ["first", "child 4"]
@@ -364,10 +360,6 @@ def test_a_child_that_only_lost_its_place_goes_on_as_itself(engine: Rig, code: F
 
 def test_a_child_that_lost_its_place_and_its_program_is_replaced(engine: Rig) -> None:
     """Nothing says that the work of another program is of use."""
-    engine.bot(
-        CHILD.replace("work -> out", "work -> late -> out") + "tool late:\n  command: `test -e ok`\n", "child.bot"
-    )
-    engine.write("ok")
     _stopped_at_late(engine, FailureCode.PROCESS_ORPHANED)
     engine.bot(CHILD, "child.bot")
     assert engine.resume().status == RunStatus.FINISHED
@@ -376,8 +368,8 @@ def test_a_child_that_lost_its_place_and_its_program_is_replaced(engine: Rig) ->
 
 def _stopped_at_late(engine: Rig, code: FailureCode) -> None:
     """Run until the child fails at its second node, then let its record say that only its place was lost."""
-    (engine.workspace / "ok").unlink()
-    engine.bot((engine.folder / "child.bot").read_text().replace("; test -e ok`", "`"), "child.bot")
+    child = CHILD.replace("; test -e ok`", "`").replace("work -> out", "work -> late -> out")
+    engine.bot(child + "tool late:\n  command: `test -e ok`\n", "child.bot")
     assert engine.run(PARENT).status == RunStatus.FAILED_RESUMABLE
     with engine.store.database.write() as connection:
         connection.execute(sql("UPDATE run SET failure_code = :code WHERE parent_id = 'r1'"), {"code": str(code)})
