@@ -62,13 +62,6 @@ def find_issue(repo: Repo, number: int) -> Issue | None:
     return repo.issues.get(number) or repo.pulls.get(number)
 
 
-def repo_of(world: World, issue: Issue) -> Repo:
-    """Where a card lies."""
-    return next(
-        repo for repo in world.repos.values() if issue in (repo.issues.get(issue.number), repo.pulls.get(issue.number))
-    )
-
-
 def next_number(world: World, repo: Repo, *, pull: bool = False) -> int:
     """The next free card number; GitLab counts pulls apart."""
     if world.forge is Kind.GITLAB:

@@ -158,9 +158,9 @@ class Desk:
         self.save()
 
     def later(self, issue: object) -> None:
-        """Close a card once the present answer is made (fault ``shift_while_reading``)."""
-        assert isinstance(issue, Issue)
-        self._later.append(issue)
+        """Close a card once the present answer is made (fault ``shift_while_reading``); other items stay."""
+        if isinstance(issue, Issue):
+            self._later.append(issue)
 
     def visit(self, request: Request) -> Visit:
         """Match and record a request whose head was read; its body may still be on the way."""
@@ -218,6 +218,9 @@ class Desk:
             performed = answer.status < 400
         except Refusal as refusal:
             answer, performed = self.dialect.refusal(refusal.status, refusal.message, refusal.more), False
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            told = f"The request has another shape than this address takes: {error!r}"
+            answer, performed = self.dialect.refusal(422, told, {}), False
         if rule is not None and stage is Stage.ACT and afterwards:
             self._act(visit, rule, token)
         return self._validated(visit, answer, token), performed

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -157,11 +157,3 @@ class Route:
     handler: Handler
     scope: str = ""
     public: bool = False
-
-
-def pages(call: Call, items: Sequence[Json], size: int) -> tuple[list[Json], int, int]:
-    """The asked page of ``items``, its number, and the number of the last page."""
-    number = call.whole("page", 1, 1_000_000)
-    start = (number - 1) * size
-    last = max(1, -(-len(items) // size))
-    return list(items[start : start + size]), number, last

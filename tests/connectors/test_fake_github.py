@@ -359,3 +359,11 @@ def test_a_pull_is_changed_and_readied_in_one_document(forge: FakeForge, call: C
 def test_a_large_file_can_be_read_as_a_blob(forge: FakeForge, call: Caller) -> None:
     sha = call("GET", f"{REPO}/contents/README.md").json()["sha"]
     assert base64.b64decode(call("GET", f"{REPO}/git/blobs/{sha}").json()["content"]) == b"# demo\n"
+
+
+@pytest.mark.parametrize("body", [{"tree": [{"content": "no path"}]}, {"tree": "text"}, {"tree": [1]}])
+def test_a_request_of_another_shape_is_refused_not_dropped(call: Caller, body: object) -> None:
+    answer = call("POST", f"{REPO}/git/trees", body)
+    assert answer.status_code == 422
+    assert call("POST", f"{REPO}/git/trees", [1]).status_code == 400
+    assert call.http.post(f"{REPO}/git/trees", content=b"{").status_code == 400
