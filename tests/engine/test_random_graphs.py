@@ -78,7 +78,7 @@ def one_of(count: int, data: st.DataObject) -> int:
     return 1 + data.draw(st.integers(0, 999)) * count // 1000
 
 
-@settings(QUICK, max_examples=50)
+@settings(QUICK, max_examples=40)
 @given(blocks(), st.data())
 def test_a_crash_at_any_commit_of_any_graph_changes_nothing(block: Block, data: st.DataObject) -> None:
     """R414, R415, R416, R417, R481."""
@@ -108,7 +108,7 @@ def test_a_nested_fan_out_tells_again_of_the_branch_around_it() -> None:
         crash(text, (AFTER, number), end, trace)
 
 
-@settings(QUICK, max_examples=30)
+@settings(QUICK, max_examples=25)
 @given(blocks(), st.data())
 def test_a_store_that_refuses_a_while_changes_nothing(block: Block, data: st.DataObject) -> None:
     """R172, R476: refused from some write on, for so many writes; an attempt that gives up says why."""
