@@ -115,7 +115,7 @@ class GitHubChecker:
                 self._body(f"{where} request", operation.get("requestBody"), request.body)
         response = operation["responses"].get(str(answer.status))
         if response is None:
-            if answer.status not in (301, 304, 307, 401, 403, 404, 410, 422, 429, 500):
+            if answer.status not in (400, 301, 304, 307, 401, 403, 404, 410, 422, 429, 500):
                 self.found.append(f"{where}: status {answer.status} is not described")
             return
         if answer.status < 300:
