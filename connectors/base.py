@@ -201,16 +201,24 @@ class Place:
     behind: str = ""
 
 
-class EditableBoard(Board, Protocol):
-    """A board whose cards live with us: what people's verbs need besides."""
+class ShownBoard(Board, Protocol):
+    """A board of which people are shown lists and cards; every kind of board is one."""
 
     def resolve(self, text: str) -> str:
         """The full id behind ``#12``, ``12``, a full id or a unique prefix. Raises ``UnknownCard``, ``CardDeleted``."""
         ...
 
     def query(self, query: CardQuery) -> Listing:
-        """One filtered page, filtered and paged where the cards lie. Raises ``UnknownColumn``."""
+        """One filtered page. Raises ``UnknownColumn``."""
         ...
+
+    def comments(self, card_id: str) -> tuple[Comment, ...]:
+        """A card's comments, oldest first."""
+        ...
+
+
+class EditableBoard(ShownBoard, Protocol):
+    """A board whose cards live with us: what people's verbs need besides."""
 
     def create(self, draft: CardDraft, author: Mover) -> Card:
         """Make a card. Raises ``BadCard`` kinds; nothing is made then."""
@@ -230,10 +238,6 @@ class EditableBoard(Board, Protocol):
 
     def delete(self, card_id: str, mover: Mover) -> tuple[str, ...]:
         """Delete a card; its number stays spent. Answers the ids of the cards that wait for it."""
-        ...
-
-    def comments(self, card_id: str) -> tuple[Comment, ...]:
-        """A card's comments, oldest first."""
         ...
 
     def history(self, card_id: str = "", *, since: int = 0, limit: int | None = None) -> tuple[BoardEvent, ...]:

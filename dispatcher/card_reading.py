@@ -13,7 +13,7 @@ from connectors.card import Card
 from dispatcher.documents import Document, card_document, comment_document
 
 if TYPE_CHECKING:
-    from connectors.base import EditableBoard
+    from connectors.base import ShownBoard
     from dispatcher.ledger.records import CardView, Key
 
 
@@ -48,7 +48,7 @@ def documents_of(cards: Sequence[Card], ledger: LedgerViews, runs: RunStatuses) 
     return documents
 
 
-def whole_document(board: EditableBoard, card: Card, ledger: LedgerViews, runs: RunStatuses) -> Document:
+def whole_document(board: ShownBoard, card: Card, ledger: LedgerViews, runs: RunStatuses) -> Document:
     """The document of one card with its comments (``card show``)."""
     document = documents_of([card], ledger, runs)[0]
     document["comments"] = [comment_document(comment) for comment in board.comments(card.id)]

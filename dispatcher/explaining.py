@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from connectors.base import Absent
 from connectors.card import Card
-from connectors.errors import UnknownCard
+from connectors.errors import CardDeleted, UnknownCard
 from dispatcher import facts, picking, reading, reconcile
 from dispatcher.building import Kept, build
 from dispatcher.crashpoints import CrashPoints
@@ -78,13 +78,17 @@ def explain(wiring: Wiring, environment: Mapping[str, str], text: str) -> Explan
 
 
 def _card(wiring: Wiring, text: str) -> Card:
-    for board in wiring.boards.values():
+    """``12``, ``#12`` and an id are looked for on every board in their order; ``web#12`` on that board alone."""
+    name, sign, number = text.partition("#")
+    alone = {name: wiring.boards[name]} if sign and name in wiring.boards else {}
+    text = number if alone else text
+    for board in (alone or wiring.boards).values():
         resolve = getattr(board, "resolve", None)
         if resolve is None:
             continue
         try:
             found = board.get(resolve(text))
-        except UnknownCard:
+        except (UnknownCard, CardDeleted):
             continue
         if not isinstance(found, Absent):
             return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from connectors.base import Absent, Capability, Listing, Lookup, Move, Moved, Refused
+from connectors.base import Absent, Capability, CardQuery, Listing, Lookup, Move, Moved, Refused
 from connectors.card import Card, Column, Comment, Mover, MoverKind
 from connectors.catalogue import results
 from connectors.catalogue.operations import OPERATIONS
@@ -21,7 +21,7 @@ from connectors.effects.journal import Desk as SendingDesk
 from connectors.effects.journal import Order, Past
 from connectors.effects.markers import carries, markers_in, with_pairs
 from connectors.errand import Errand
-from connectors.errors import AmbiguousEffect, CardDeleted, ForgeRefused, InvalidText
+from connectors.errors import AmbiguousEffect, CardDeleted, ForgeRefused, InvalidText, UnknownCard
 from connectors.forge import operations
 from connectors.forge.board_moving import SETTLING
 from connectors.forge.board_moving import Mover as Moving
@@ -34,6 +34,7 @@ from connectors.forge.issue_changes import edited, new_comment, own_comments
 from connectors.forge.memory import ForgeMemory
 from connectors.forge.records import ForgeComment, Missing, Subject
 from connectors.observer import Observer, Silent
+from connectors.queries import column_named, page_of
 
 STATUS_KEY = "status"
 """The key in the marker of the one status comment of a card."""
@@ -74,6 +75,18 @@ class LabelBoard:
     def get(self, card_id: str) -> Card | Absent:
         """One card by its number. Raises ``ForgeError`` when it cannot be read."""
         return self._reader.get(card_id)
+
+    def resolve(self, text: str) -> str:
+        """The id behind ``12`` or ``#12``; whether it is there is not asked. Raises ``UnknownCard``."""
+        number = text.strip().removeprefix("#")
+        if number.isascii() and number.isdigit() and int(number):
+            return str(int(number))
+        raise UnknownCard(f'"{text}" is no card of {self.name}.', "Its cards are named by their numbers: #12.")
+
+    def query(self, query: CardQuery) -> Listing:
+        """One filtered page of a whole listing. Raises ``UnknownColumn``, ``ForgeError``."""
+        names = [column_named(self._plan.columns, name).name for name in query.columns]
+        return page_of(self.list_cards(names or None), query, names)
 
     def get_many(self, card_ids: Collection[str]) -> Lookup:
         """Many cards by their numbers."""

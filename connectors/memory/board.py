@@ -39,11 +39,11 @@ from connectors.errors import (
     InvalidText,
     UnknownBlocker,
     UnknownCard,
-    UnknownColumn,
 )
 from connectors.fields import fit_fields
 from connectors.moves import Go, Refuse, Spot, decide_move, order_key, place_of, positions_for
-from connectors.text import check_text, same_name
+from connectors.queries import column_named, page_of
+from connectors.text import check_text
 
 _TYPE = BoardEventType
 
@@ -90,19 +90,8 @@ class MemoryBoard:
     def query(self, query: CardQuery) -> Listing:
         """One filtered page. Raises ``UnknownColumn``."""
         names = {self._column(name).name for name in query.columns}
-        label = same_name(query.label)
         with self._call("query"):
-            found = self._listing(
-                card
-                for card in self._cards.values()
-                if (not names or card.column in names)
-                and (not label or label in map(same_name, card.labels))
-                and (not query.assignee or query.assignee == card.assignee)
-                and (query.only is None or card.id in query.only)
-                and card.id not in query.without
-            )
-        end = None if query.limit is None else query.offset + query.limit
-        return replace(found, cards=found.cards[query.offset : end])
+            return page_of(self._listing(self._cards.values()), query, names)
 
     def get(self, card_id: str) -> Card | Absent:
         """One card by its full id. Raises ``DamagedCard``."""
@@ -293,11 +282,7 @@ class MemoryBoard:
         return self._lock
 
     def _column(self, name: str) -> Column:
-        for column in self._columns:
-            if name == column.name or name in column.aliases:
-                return column
-        names = ", ".join(column.name for column in self._columns)
-        raise UnknownColumn(f'There is no column "{name}" on this board.', f"Its columns: {names}.")
+        return column_named(self._columns, name)
 
     def _need(self, card_id: str) -> Card:
         if card_id in self._gone:

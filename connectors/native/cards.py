@@ -14,7 +14,6 @@ from connectors.errors import BlockerCycle, CardDeleted, Conflict, UnknownBlocke
 from connectors.fields import fit_fields
 from connectors.native import schema
 from connectors.native.reading import (
-    column_named,
     columns_of,
     fields_of,
     find_card,
@@ -24,6 +23,7 @@ from connectors.native.reading import (
 )
 from connectors.native.rows import encode, encode_labels, encode_start
 from connectors.native.unit import Unit
+from connectors.queries import column_named
 
 _TYPE = BoardEventType
 

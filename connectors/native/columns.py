@@ -17,9 +17,10 @@ from connectors.errors import ColumnInUse, InvalidColumn, InvalidField
 from connectors.fields import FieldSpec, FieldType, fit_value
 from connectors.native import schema
 from connectors.native.cards import column_values
-from connectors.native.reading import column_named, columns_of, fields_of
+from connectors.native.reading import columns_of, fields_of
 from connectors.native.rows import encode
 from connectors.native.unit import Unit
+from connectors.queries import column_named
 from connectors.text import check_name
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")

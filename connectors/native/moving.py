@@ -10,8 +10,9 @@ from connectors.errors import BadCard, InvalidColumn
 from connectors.moves import Go, Refuse, Spot, decide_move, place_of, positions_for
 from connectors.native import schema
 from connectors.native.cards import column_values, touch
-from connectors.native.reading import column_named, columns_of, need_card
+from connectors.native.reading import columns_of, need_card
 from connectors.native.unit import Unit
+from connectors.queries import column_named
 
 _TYPE = BoardEventType
 

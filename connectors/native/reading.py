@@ -6,19 +6,19 @@ written to has the default columns; reading makes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from difflib import get_close_matches
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, or_, select
 
 from connectors.base import AbsentKind, CardQuery, Unread
 from connectors.card import BoardEventType, Card, Column
-from connectors.errors import CardDeleted, DamagedCard, UnknownCard, UnknownColumn
+from connectors.errors import CardDeleted, DamagedCard, UnknownCard
 from connectors.fields import FieldSpec
 from connectors.native import schema
 from connectors.native.defaults import DEFAULT_COLUMNS
 from connectors.native.rows import UNMAPPED, Decoder, column_of, encode, field_of
+from connectors.queries import column_named
 from connectors.text import same_name
 
 CHUNK = 500
@@ -40,20 +40,6 @@ def fields_of(connection: Connection, board: str) -> tuple[FieldSpec, ...]:
     table = schema.FIELD
     rows = connection.execute(select(table).where(table.c.board == board).order_by(table.c.position, table.c.name))
     return tuple(field_of(row) for row in rows)
-
-
-def column_named(columns: Iterable[Column], name: str) -> Column:
-    """The column of that name, or of that earlier name. Raises ``UnknownColumn`` with the nearest one."""
-    known = tuple(columns)
-    wanted = same_name(name)
-    found = next((column for column in known if same_name(column.name) == wanted), None)
-    found = found or next((column for column in known if name in column.aliases), None)
-    if found is None:
-        names = [column.name for column in known]
-        near = get_close_matches(name, names, n=1)
-        meant = f' Did you mean "{near[0]}"?' if near else ""
-        raise UnknownColumn(f'There is no column "{name}" on this board.{meant}', f"Its columns: {', '.join(names)}.")
-    return found
 
 
 def decoder_of(connection: Connection, board: str) -> Decoder:

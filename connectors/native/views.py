@@ -12,9 +12,10 @@ from connectors.base import CardQuery
 from connectors.card import BoardEventType, Mover
 from connectors.errors import UnknownView
 from connectors.native import schema
-from connectors.native.reading import column_named, columns_of
+from connectors.native.reading import columns_of
 from connectors.native.rows import encode
 from connectors.native.unit import Unit
+from connectors.queries import column_named
 from connectors.text import check_name
 
 SAVED = ("columns", "label", "assignee", "text", "archived")

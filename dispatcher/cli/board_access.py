@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from connectors.card import Card, Mover, MoverKind
 from dispatcher.refusals import Refused
 
 if TYPE_CHECKING:
+    from connectors.base import ShownBoard
     from connectors.native.board import NativeBoard
     from dispatcher.cli.session import Session
     from dispatcher.documents import Document
@@ -39,6 +40,16 @@ def board_of(session: Session, name: str = "") -> NativeBoard:
     return board
 
 
+def shown_board_of(session: Session, name: str = "") -> ShownBoard:
+    """The board of that name, of any kind; else the first native one, else the first. Raises ``Refused``."""
+    boards = session.wiring().boards
+    natives = [each.name for each in session.settings().boards if each.kind == "native"]
+    wanted = name or next(iter((*natives, *boards)), "")
+    if wanted not in boards:
+        raise Refused("usage", f'There is no board "{wanted}".', f"Boards here: {', '.join(boards) or 'none'}.")
+    return cast("ShownBoard", boards[wanted])
+
+
 def _first_native(session: Session) -> str:
     for each in session.settings().boards:
         if each.kind == "native":
@@ -50,11 +61,11 @@ def _first_native(session: Session) -> str:
     )
 
 
-def need_card(board: NativeBoard, text: str) -> Card:
+def need_card(board: ShownBoard, text: str) -> Card:
     """The card that a person names. Raises ``UnknownCard``, ``CardDeleted``, ``DamagedCard``."""
     card = board.get(board.resolve(text))
     if not isinstance(card, Card):
-        raise Refused("card_unknown", f"Card {text} has just been deleted.", "See which there are: card list.")
+        raise Refused("card_unknown", f"There is no card {text} on {board.name}.", "See which there are: card list.")
     return card
 
 
@@ -73,7 +84,7 @@ def documents_of(session: Session, cards: Sequence[Card]) -> list[Document]:
     return card_reading.documents_of(cards, glance, glance)
 
 
-def whole_document(session: Session, board: NativeBoard, card: Card) -> Document:
+def whole_document(session: Session, board: ShownBoard, card: Card) -> Document:
     """A card's document with its comments."""
     from dispatcher import card_reading
 

@@ -15,6 +15,7 @@ from dispatcher.cli.board_access import (
     mover_of,
     need_card,
     pairs,
+    shown_board_of,
     text_or_stdin,
     whole_document,
 )
@@ -23,7 +24,7 @@ from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
 if TYPE_CHECKING:
-    from connectors.base import Move
+    from connectors.base import Move, ShownBoard
     from connectors.card import Card
     from connectors.native.board import NativeBoard
 
@@ -31,7 +32,13 @@ CLEARABLE = ("labels", "blockers", "fields", "bot-args", "not-before")
 
 
 @click.group(help="Create, list, show, move and change cards.")
-@click.option("--board", "board_name", default="", metavar="NAME", help="which board; default: the first native one")
+@click.option(
+    "--board",
+    "board_name",
+    default="",
+    metavar="NAME",
+    help="which board; default: the first",
+)
 @click.pass_context
 def command(context: click.Context, board_name: str) -> None:
     """The group; it only notes the board."""
@@ -40,6 +47,10 @@ def command(context: click.Context, board_name: str) -> None:
 
 def _board(session: Session) -> NativeBoard:
     return board_of(session, click.get_current_context().meta.get("pointsman.board", ""))
+
+
+def _shown(session: Session) -> ShownBoard:
+    return shown_board_of(session, click.get_current_context().meta.get("pointsman.board", ""))
 
 
 def _content_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -140,13 +151,15 @@ def list_(session: Session, /, view: str, claimed: bool | None, **given: Any) ->
     """List the cards that pass all filters; a store that does not exist has none and is not made."""
     if not session.store_exists():
         _show_list(session, [], [])
+        if all(each.kind != "native" for each in session.settings().boards):
+            session.warn("There is no store yet, so no forge was asked; pointsman dispatch --once makes it.")
         return
     from connectors.base import CardQuery
     from dispatcher.documents import unread_document
 
-    board = _board(session)
+    board = _shown(session)
     claims = frozenset() if claimed is None else glance_of(session).claimed(board.name)
-    saved = board.view(view) if view else CardQuery()
+    saved = _board(session).view(view) if view else CardQuery()
     asked = {name: value for name, value in given.items() if value or name in ("limit", "offset")}
     only, without = (claims, frozenset[str]()) if claimed else (None, claims)
     listing = board.query(replace(saved, **asked, only=only, without=without))
@@ -172,7 +185,7 @@ def show(session: Session, card_id: str) -> None:
     from dispatcher.cli.card_text import card_page
 
     _need_store(session, card_id)
-    board = _board(session)
+    board = _shown(session)
     document = whole_document(session, board, need_card(board, card_id))
     if session.json:
         session.emit(document)
@@ -196,13 +209,13 @@ def move(session: Session, /, card_id: str, to: str, expect: str, **given: str) 
         raise Refused(
             "usage", "It is not said where the card goes.", "Use --to COLUMN, or one of --before and --after."
         )
-    board = _board(session)
+    board = _shown(session)
     card = need_card(board, card_id)
     before = card.column
     if to:
         card = _move(board, card, Move(to, mover_of(session), expect or None, card.version, given["reason"]))
     if given["before"] or given["after"]:
-        card = _place(session, board, card, given)
+        card = _place(session, _board(session), card, given)
     _tell(session, card, f"Moved card #{card.number}: {before or 'unmapped'} -> {card.column}")
 
 
@@ -214,7 +227,7 @@ def comment(session: Session, card_id: str, text: str) -> None:
     """Add one comment."""
     from dispatcher.documents import comment_document
 
-    board = _board(session)
+    board = _shown(session)
     card = need_card(board, card_id)
     made = board.comment(card.id, text_or_stdin(text), mover_of(session))
     if session.json:
@@ -301,7 +314,7 @@ def _tell(session: Session, card: Card, text: str) -> None:
         session.say(text)
 
 
-def _move(board: NativeBoard, card: Card, wanted: Move) -> Card:
+def _move(board: ShownBoard, card: Card, wanted: Move) -> Card:
     from connectors.base import Moved
     from connectors.base import Refused as NotMoved
 
