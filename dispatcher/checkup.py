@@ -1,7 +1,7 @@
 """What ``pointsman doctor`` looks at, one function per part; each gives findings and changes nothing.
 
-Called by ``cli/doctor.py``. A finding is *pass*, *warn* (works, yet somebody should know) or *fail* (something that was
-promised will not work). It reads the store only when it is there and of this build's schema.
+Called by ``cli/doctor.py``. It reads the store only when it is there and of this build's schema; forges are looked at
+by ``connection_checkup`` and ``board_checkup``.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from config.catalogue import bots_in, find_bot, missing_bots
+from dispatcher.findings import Finding, failed, passed, warned
 from engine.errors import EngineError
 from engine.store import health
 from engine.store.locks import FileLock, network_file_system
@@ -26,36 +26,6 @@ if TYPE_CHECKING:
 INSTANCE_LOCK = "dispatcher.lock"
 CLOCK_SLACK = 5.0
 STORE_SLACK = 30.0
-
-
-class Verdict(StrEnum):
-    """How a part is."""
-
-    PASS = "pass"  # noqa: S105  # a verdict, not a password
-    WARN = "warn"
-    FAIL = "fail"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the doctor: part, verdict, what was found, what to do."""
-
-    part: str
-    verdict: Verdict
-    text: str
-    hint: str = ""
-
-
-def _ok(part: str, text: str) -> Finding:
-    return Finding(part, Verdict.PASS, text)
-
-
-def _warn(part: str, text: str, hint: str) -> Finding:
-    return Finding(part, Verdict.WARN, text, hint)
-
-
-def _fail(part: str, text: str, hint: str) -> Finding:
-    return Finding(part, Verdict.FAIL, text, hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +47,11 @@ def examine(patient: Patient) -> Iterator[Finding]:
 def check_config(patient: Patient) -> Iterator[Finding]:
     """The configuration that was read, and references that gave nothing."""
     origin = patient.settings.origin
-    yield _ok("config", f"{origin.file} is right" if origin.file else "no pointsman.yaml; the built-in defaults hold")
+    yield passed(
+        "config", f"{origin.file} is right" if origin.file else "no pointsman.yaml; the built-in defaults hold"
+    )
     for name in sorted(origin.unset_names):
-        yield _warn("config", f"${name} is not set and counts as empty", f"Set it, or write ${{{name}:-a default}}.")
+        yield warned("config", f"${name} is not set and counts as empty", f"Set it, or write ${{{name}:-a default}}.")
 
 
 def check_store(patient: Patient) -> Iterator[Finding]:
@@ -87,21 +59,21 @@ def check_store(patient: Patient) -> Iterator[Finding]:
     try:
         seen = health.look(patient.store_url)
     except EngineError as error:
-        yield _fail("store", error.message, error.hint)
+        yield failed("store", error.message, error.hint)
         return
     if not seen.exists:
         yield from _missing_store(patient.store_dir)
     elif seen.fault:
-        yield _fail("store", f"the store cannot be read: {seen.fault}", "Restore it from a backup.")
+        yield failed("store", f"the store cannot be read: {seen.fault}", "Restore it from a backup.")
     elif seen.newer:
-        yield _fail("store", f"the store has schema {seen.revision}, newer than this build", "Use the newer version.")
+        yield failed("store", f"the store has schema {seen.revision}, newer than this build", "Use the newer version.")
     elif seen.behind:
-        yield _warn("store", f"the store has schema {seen.revision or 'none'}", "The next start migrates it.")
+        yield warned("store", f"the store has schema {seen.revision or 'none'}", "The next start migrates it.")
     else:
-        yield _ok("store", f"{patient.wiring.store_name} has schema {seen.revision} and is sound")
+        yield passed("store", f"{patient.wiring.store_name} has schema {seen.revision} and is sound")
     kind = network_file_system(patient.store_dir)
     if kind and not patient.settings.store.allow_network:
-        yield _fail(
+        yield failed(
             "store",
             f"{patient.store_dir} lies on a network file system ({kind}), where locks prove nothing",
             "Move the store to a local disk, or set store.allow_network: true and know why.",
@@ -111,27 +83,27 @@ def check_store(patient: Patient) -> Iterator[Finding]:
 def _missing_store(folder: Path) -> Iterator[Finding]:
     parent = folder if folder.exists() else folder.parent
     if not parent.exists():
-        yield _fail("store", f"{parent} does not exist", "Make or mount it; the store itself is made on first write.")
+        yield failed("store", f"{parent} does not exist", "Make or mount it; the store itself is made on first write.")
     elif not os.access(parent, os.W_OK):
-        yield _fail("store", f"{parent} cannot be written", "Give this user the right to, or name another store dir.")
+        yield failed("store", f"{parent} cannot be written", "Give this user the right to, or name another store dir.")
     else:
-        yield _ok("store", f"no store yet; the first write makes it in {folder}")
+        yield passed("store", f"no store yet; the first write makes it in {folder}")
 
 
 def check_locks(patient: Patient) -> Iterator[Finding]:
     """Whether locks work where the store is, and who holds the dispatcher's."""
     folder = patient.store_dir
     if not folder.is_dir():
-        yield _ok("locks", "nothing to lock yet")
+        yield passed("locks", "nothing to lock yet")
         return
     if not health.locks_work(folder):
         hint = "Keep the store on a local file system; until then no orphaned run is ever promoted."
-        yield _fail("locks", f"files in {folder} cannot be locked", hint)
+        yield failed("locks", f"files in {folder} cannot be locked", hint)
         return
-    yield _ok("locks", f"files in {folder} can be locked")
+    yield passed("locks", f"files in {folder} can be locked")
     instance = FileLock(folder / INSTANCE_LOCK, {})
     if instance.held():
-        yield _ok("locks", f"a dispatcher runs here: {instance.holder_text()}")
+        yield passed("locks", f"a dispatcher runs here: {instance.holder_text()}")
 
 
 def check_clock(patient: Patient) -> Iterator[Finding]:
@@ -142,9 +114,9 @@ def check_clock(patient: Patient) -> Iterator[Finding]:
     ahead = newest - now.timestamp()
     if ahead > CLOCK_SLACK:
         hint = "Set the clock right; waits and graces are counted from it."
-        yield _warn("clock", f"the store was written {ahead:.0f} s in the future", hint)
+        yield warned("clock", f"the store was written {ahead:.0f} s in the future", hint)
     else:
-        yield _ok("clock", f"{now:%Y-%m-%d %H:%M:%S} UTC")
+        yield passed("clock", f"{now:%Y-%m-%d %H:%M:%S} UTC")
 
 
 def check_leases(patient: Patient) -> Iterator[Finding]:
@@ -163,11 +135,26 @@ def check_leases(patient: Patient) -> Iterator[Finding]:
         lease = found.get(BOARD + name)
         live = lease is not None and lease.live
         who = f"{short(lease.holder)}, for {lease.left:.0f} s more" if lease is not None and live else "nobody now"
-        yield _ok("leases", f"board {name} is led by {who}")
+        yield passed("leases", f"board {name} is led by {who}")
     off = (patient.wiring.clock.now() - leases.now()).total_seconds()
     if abs(off) > STORE_SLACK:
         hint = "Set the clock right; leases are judged by the store's clock, graces and waits by this one."
-        yield _warn("leases", f"this host's clock is {off:+.0f} s off the store's", hint)
+        yield warned("leases", f"this host's clock is {off:+.0f} s off the store's", hint)
+
+
+def store_readable(patient: Patient) -> bool:
+    """Whether there is a store of this build's schema."""
+    if not patient.store_url.startswith(("sqlite", "postgresql")):
+        return False
+    seen = health.look(patient.store_url)
+    return seen.exists and not (seen.fault or seen.newer or seen.behind)
+
+
+def check_forges(patient: Patient) -> Iterator[Finding]:
+    """Every connection to a forge, every board over one, and the calls whose answer was lost."""
+    from dispatcher import forge_checkup
+
+    yield from forge_checkup.examine(patient.wiring, readable=store_readable(patient))
 
 
 def check_columns(patient: Patient) -> Iterator[Finding]:
@@ -175,12 +162,9 @@ def check_columns(patient: Patient) -> Iterator[Finding]:
     from connectors.native.defaults import DEFAULT_COLUMNS
 
     settings = patient.settings
-    known = patient.store_url.startswith(("sqlite", "postgresql"))
-    seen = health.look(patient.store_url) if known else None
-    readable = seen is not None and seen.exists and not (seen.fault or seen.newer or seen.behind)
+    readable = store_readable(patient)
     for board in settings.boards:
         if board.kind != "native":
-            yield _warn("columns", f"{board.name}: a {board.kind} board is not looked at", "Its forge was not asked.")
             continue
         columns = patient.wiring.boards[board.name].columns() if readable else DEFAULT_COLUMNS
         names = {column.name for column in columns}
@@ -189,45 +173,47 @@ def check_columns(patient: Patient) -> Iterator[Finding]:
         missing = {role: name for role, name in roles.items() if name not in names}
         for role, name in missing.items():
             hint = f"Add it (`pointsman board columns add {name}`), or name another in columns.{role}."
-            yield _fail("columns", f'{board.name}: there is no column "{name}" for columns.{role}', hint)
+            yield failed("columns", f'{board.name}: there is no column "{name}" for columns.{role}', hint)
         if settings.columns.cancelled in eligible:
             hint = "Name a column from which nothing is picked up."
-            yield _fail("columns", f"{board.name}: columns.cancelled is eligible", hint)
+            yield failed("columns", f"{board.name}: columns.cancelled is eligible", hint)
         if not missing:
-            yield _ok("columns", f"{board.name}: {len(names)} columns, picked up from {', '.join(eligible) or 'none'}")
+            yield passed(
+                "columns", f"{board.name}: {len(names)} columns, picked up from {', '.join(eligible) or 'none'}"
+            )
 
 
 def check_git(_patient: Patient) -> Iterator[Finding]:
     """Whether git is there, for worktrees and for bots that use it."""
     found = shutil.which("git")
     if found:
-        yield _ok("git", found)
+        yield passed("git", found)
     else:
-        yield _warn("git", "git is not on the PATH", "Install it for bots that work on repositories.")
+        yield warned("git", "git is not on the PATH", "Install it for bots that work on repositories.")
 
 
 def check_sandbox(_patient: Patient) -> Iterator[Finding]:
     """Whether bots can be sandboxed."""
     found = shutil.which("bwrap")
     if found:
-        yield _ok("sandbox", found)
+        yield passed("sandbox", found)
     else:
         hint = "Install bubblewrap for bots that ask for a sandbox; all others run without."
-        yield _warn("sandbox", "bwrap is not on the PATH", hint)
+        yield warned("sandbox", "bwrap is not on the PATH", hint)
 
 
 def check_bots(patient: Patient) -> Iterator[Finding]:
     """Whether the bots that boards and routes name exist and have no errors."""
     settings = patient.settings
     for problem in missing_bots(settings):
-        yield _fail("bots", f"{problem.key}: {problem.text}", problem.hint)
+        yield failed("bots", f"{problem.key}: {problem.text}", problem.hint)
     named = {name for board in settings.boards for name in (board.bot, *board.routes.values()) if name}
     found = {name: find_bot(name, settings.bots.paths, settings.origin.folder) for name in named}
     paths = {name: path for name, path in found.items() if path}
     for name, path in sorted({**bots_in(settings.bots.paths), **paths}.items()):
         yield _compiled(name, path)
     if not any(board.bot or board.routes for board in settings.boards):
-        yield _warn("bots", "no board names a bot", "Cards need one of their own, else they wait (no_route).")
+        yield warned("bots", "no board names a bot", "Cards need one of their own, else they wait (no_route).")
 
 
 def _compiled(name: str, path: Path) -> Finding:
@@ -237,13 +223,13 @@ def _compiled(name: str, path: Path) -> Finding:
     try:
         found = load(path)
     except BadInput as problem:
-        return _fail("bots", f"{name}: {problem.message}", problem.hint)
+        return failed("bots", f"{name}: {problem.message}", problem.hint)
     errors = found.errors
     if errors:
         first = errors[0]
         text = f"{name}: {first.file}:{first.line}: {first.code} {first.message}"
-        return _fail("bots", text, f"`pointsman validate {path}` lists all findings.")
-    return _ok("bots", f"{name}: {path}")
+        return failed("bots", text, f"`pointsman validate {path}` lists all findings.")
+    return passed("bots", f"{name}: {path}")
 
 
 CHECKS: tuple[Callable[[Patient], Iterator[Finding]], ...] = (
@@ -253,6 +239,7 @@ CHECKS: tuple[Callable[[Patient], Iterator[Finding]], ...] = (
     check_clock,
     check_leases,
     check_columns,
+    check_forges,
     check_git,
     check_sandbox,
     check_bots,

@@ -5,17 +5,19 @@ Called by ``wiring`` for each board of a forge; nothing is read or sent here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from connectors.effects.guard import Guard
 from connectors.effects.journal import Desk, Journal
 from connectors.forge.board import Hands, LabelBoard
 from connectors.forge.cards import BoardPlan
+from connectors.forge.client import ForgeClient
+from connectors.forge.memory import Crossing, KnownLabel, Placed, Remembered
 from connectors.registry import client_by_status
 from dispatcher.forges import Forges, columns, places
-from dispatcher.ledger.forge_rows import BoardMemory, Seat
+from dispatcher.ledger.forge_rows import UNSEEN, BoardMemory, Seat
 from engine.ports import Clock
 
 if TYPE_CHECKING:
@@ -41,15 +43,57 @@ class Parts:
 
 def made(parts: Parts, given: BoardSettings) -> LabelBoard:
     """The board. Raises ``Unsupported`` for a token that cannot be used, and for statuses without a project."""
-    settings, forges, mapped = parts.settings, parts.forges, places(given.columns)
-    client = forges.client(given.name)
-    if any(place.status for place in mapped.values()):
-        client = client_by_status(client)
-    roles = frozenset(str(name) for name in settings.columns.model_dump().values() if name)
-    repos = {(each.repo or "").lower(): each.name for each in settings.boards if each.kind == given.kind}
-    plan = BoardPlan(given.name, columns(mapped, mapped), mapped, roles, given.priority_labels, repos)
+    forges = parts.forges
+    client, plan = client_of(forges, given), plan_of(parts.settings, given)
     seat = Seat(given.name, given.kind, forges.connections_to(given))
     memory = BoardMemory(seat, parts.ledger, parts.effects, writes=parts.watches)
     sending = Desk(parts.journal, Guard(client.pace, parts.clock, parts.passed), forges.seconds(given.name))
     words, observer = forges.words(given.name), forges.world.observer
     return LabelBoard(plan, client, Hands(memory, sending, words, parts.clock, observer))
+
+
+def client_of(forges: Forges, given: BoardSettings) -> ForgeClient:
+    """The client through which the board looks. Raises ``Unsupported``."""
+    client = forges.client(given.name)
+    return client_by_status(client) if any(each.status for each in given.columns.values()) else client
+
+
+def plan_of(settings: Settings, given: BoardSettings) -> BoardPlan:
+    """The board as configured."""
+    mapped = places(given.columns)
+    roles = frozenset(str(name) for name in settings.columns.model_dump().values() if name)
+    repos = {(each.repo or "").lower(): each.name for each in settings.boards if each.kind == given.kind}
+    return BoardPlan(given.name, columns(mapped, mapped), mapped, roles, given.priority_labels, repos)
+
+
+class Unremembered:
+    """The memory of a board that nobody ever looked at, for who only looks. Implements ``ForgeMemory``."""
+
+    def columns(self) -> Mapping[str, KnownLabel]:
+        """None is known."""
+        return {}
+
+    def keep_columns(self, found: Mapping[str, KnownLabel]) -> None:
+        """Kept nowhere."""
+
+    def cards(self, card_ids: Collection[str]) -> Mapping[str, Remembered]:
+        """None was seen."""
+        return {}
+
+    def place(self, seen: Mapping[str, Placed]) -> Mapping[str, Placed]:
+        """Newer than all that is known."""
+        return {card_id: replace(placed, sequence=UNSEEN) for card_id, placed in seen.items()}
+
+    def cross(self, card_id: str, crossing: Crossing | None) -> None:
+        """Kept nowhere."""
+
+    def crossings(self) -> Mapping[str, Crossing]:
+        """None is under way."""
+        return {}
+
+    def keep_note(self, card_id: str, comment_id: str) -> None:
+        """Kept nowhere."""
+
+    def run_of_move(self, card_id: str, labels: Collection[str]) -> str:
+        """No run is known."""
+        return ""

@@ -17,7 +17,7 @@ from connectors.card import Column
 from connectors.errors import Unsupported
 from connectors.forge.client import ForgeClient, ProjectTarget, Target
 from connectors.forge.columns import ColumnPlace
-from connectors.limiter.limiter import Limiters
+from connectors.limiter.limiter import Limiter, Limiters
 from connectors.native.defaults import DEFAULT_COLUMNS
 from connectors.observer import Observer
 from connectors.posting import posting
@@ -88,6 +88,7 @@ class Forges:
         self._settings = settings
         self._limiters = Limiters(world.limits, world.clock, world.observer)
         self._clients: dict[tuple[str, str], ForgeClient] = {}
+        self._paces: dict[str, Limiter] = {}
         self._opened: list[Any] = []
         self._lock = threading.Lock()
         hide(world.redactor)
@@ -118,8 +119,13 @@ class Forges:
         path = repo or settings.repo or ""
         with self._lock:
             if (name, path) not in self._clients:
-                self._clients[name, path] = self._made(settings, path)
+                self._clients[name, path] = self._made(name, settings, path)
             return self._clients[name, path]
+
+    def limiter(self, name: str) -> Limiter:
+        """The limits of a connection's credential. Raises ``Unsupported``."""
+        self.client(name)
+        return self._paces[name]
 
     def words(self, name: str, run_id: str = "") -> ForgeWords:
         """How texts are made fit for a connection."""
@@ -141,7 +147,7 @@ class Forges:
         for each in self._opened:
             each.close()
 
-    def _made(self, settings: Connected, repo: str) -> ForgeClient:
+    def _made(self, name: str, settings: Connected, repo: str) -> ForgeClient:
         address = settings.url or PUBLIC[settings.kind]
         place = Place(address, settings.allow_private, settings.proxy or "")
         setting, host = Setting(place, self.world.clock), urlsplit(address).netloc
@@ -162,6 +168,7 @@ class Forges:
         else:
             credential = _token(settings)
         limiter = self._limiters.of(settings.kind, host, credential.key, settings.writes_per_minute)
+        self._paces[name] = limiter
         transport = Transport(setting, credential, limiter, parts)
         self._opened.append(transport)
         given = settings.project

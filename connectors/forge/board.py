@@ -21,7 +21,7 @@ from connectors.effects.journal import Desk as SendingDesk
 from connectors.effects.journal import Order, Past
 from connectors.effects.markers import carries, markers_in, with_pairs
 from connectors.errand import Errand
-from connectors.errors import AmbiguousEffect, CardDeleted, ForgeRefused, InvalidText, UnknownCard
+from connectors.errors import AmbiguousEffect, CardDeleted, ForgeRefused, InvalidText, UnknownCard, UnknownColumn
 from connectors.forge import operations
 from connectors.forge.board_moving import SETTLING
 from connectors.forge.board_moving import Mover as Moving
@@ -38,6 +38,8 @@ from connectors.queries import column_named, page_of
 
 STATUS_KEY = "status"
 """The key in the marker of the one status comment of a card."""
+COLOR = "ededed"
+"""The colour of a label that is made for a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,20 @@ class LabelBoard:
         """One label; whether it was there before."""
         return self._operate(card_id, "label.remove", {"label": label})
 
+    def missing_labels(self) -> tuple[str, ...]:
+        """The labels that columns are mapped to and that the forge does not have. Raises ``ForgeError``."""
+        found, places = self._reader.resolve(WATCHING), self._plan.places
+        return tuple(places[name].label for name, each in found.items() if each.label is None and places[name].label)
+
+    def define_label(self, name: str) -> None:
+        """Make a label; one that exists stays as it is. A person orders it, never a move (connectors.md 4).
+
+        Raises ``UnknownColumn`` for a label of no column, and what the forge's calls raise.
+        """
+        if name not in {place.label for place in self._plan.places.values()}:
+            raise UnknownColumn(f'"{name}" is the label of no column.', "Map it in boards[].columns.")
+        self._operate("", "label.define", {"name": name, "color": COLOR})
+
     def close(self, card_id: str) -> bool:
         """The state, never a label; whether the card was open before."""
         return self._operate(card_id, "issue.close", {})
@@ -118,8 +134,9 @@ class LabelBoard:
 
     def _operate(self, card_id: str, suffix: str, given: Mapping[str, object]) -> bool:
         entry = OPERATIONS[suffix]
-        params = entry.params.model_validate({"number": int(card_id), **given})
-        place = f"{suffix} {given.get('label', '')}".strip()
+        numbered = {"number": int(card_id)} if card_id else {}
+        params = entry.params.model_validate({**numbered, **given})
+        place = f"{suffix} {given.get('label', '') or given.get('name', '')}".strip()
         order = Order(self.name, card_id, place, f"{self.client.kind}.{suffix}", entry.effect, params.model_dump())
         made: list[bool] = []
 

@@ -50,7 +50,8 @@ class BoardReader:
         self, plan: BoardPlan, client: ForgeClient, memory: ForgeMemory, clock: Clock, observer: Observer
     ) -> None:
         self.plan, self.client, self.memory = plan, client, memory
-        self._clock, self._observer = clock, observer
+        self._observer = observer
+        self.clock = clock
         self._links: dict[int, tuple[str, datetime, tuple[CardRef, ...] | None]] = {}
         self._told: set[tuple[str, ...]] = set()
         self._login = ""
@@ -89,7 +90,7 @@ class BoardReader:
     def list_cards(self, columns: Collection[str] | None) -> Listing:
         """Every card that the forge shows in one of the columns; None means every open card."""
         if columns is not None and not columns:
-            return Listing((), True, self._clock.now())
+            return Listing((), True, self.clock.now())
         found = self.resolve(LISTING)
         wanted = {name: self.plan.places[name] for name in self.plan.places if columns is None or name in columns}
         lost = [name for name in wanted if name in found and found[name].label is None]
@@ -129,7 +130,7 @@ class BoardReader:
             stopped, why = StopReason.REFUSED, f"column lost: {', '.join(lost)}"
         complete = cut is None and not lost
         ordered = tuple(sorted(cards, key=order_key))
-        return Listing(ordered, complete, self._clock.now(), stopped, why, tuple(unread.values()))
+        return Listing(ordered, complete, self.clock.now(), stopped, why, tuple(unread.values()))
 
     def get(self, card_id: str) -> Card | Absent:
         """One card. Raises ``ForgeError`` when it cannot be read."""
@@ -237,7 +238,7 @@ class BoardReader:
         if known.placed.column == spotted.column:
             return None
         if known.crossing is not None and known.crossing.to == spotted.column:
-            return Placed(spotted.column, MoverKind.DISPATCHER, self._clock.now())
+            return Placed(spotted.column, MoverKind.DISPATCHER, self.clock.now())
         return self._moved_by(issue, spotted, found, errand)
 
     def _moved_by(self, issue: Issue, spotted: Spotted, found: Mapping[str, Resolved], errand: Errand) -> Placed:
@@ -284,7 +285,7 @@ class BoardReader:
 
     def _kept_links(self, issue: Issue) -> tuple[tuple[CardRef, ...] | None] | None:
         kept = self._links.get(issue.number)
-        fresh = kept is not None and kept[0] == f"{issue.updated_at}{issue.etag}" and self._clock.now() < kept[1]
+        fresh = kept is not None and kept[0] == f"{issue.updated_at}{issue.etag}" and self.clock.now() < kept[1]
         return (kept[2],) if kept is not None and fresh else None
 
     def _blockers(self, issue: Issue, errand: Errand, *, may_ask: bool) -> tuple[CardRef, ...] | None:
@@ -305,5 +306,5 @@ class BoardReader:
             )
             return None
         found = refs(self.plan, read.items, issue.body) if read.complete and not read.unfit else None
-        self._links[issue.number] = (f"{issue.updated_at}{issue.etag}", self._clock.now() + BLOCKERS_KEPT, found)
+        self._links[issue.number] = (f"{issue.updated_at}{issue.etag}", self.clock.now() + BLOCKERS_KEPT, found)
         return found

@@ -31,6 +31,7 @@ from connectors.forge.records import (
     FileChange,
     FileDraft,
     ForgeComment,
+    Hook,
     Issue,
     IssueDraft,
     IssuePatch,
@@ -111,6 +112,10 @@ class Reads(Protocol):
     def whoami(self, errand: Errand) -> Account: ...  # noqa: D102
     def repository(self, errand: Errand) -> Repository | Missing: ...  # noqa: D102
     def may_write(self, login: str, errand: Errand) -> bool: ...  # noqa: D102
+    def hooks(self, errand: Errand) -> Read[Hook]:
+        """The repository's webhooks; most credentials may not ask: ``ForgeRefused`` then."""
+        ...
+
     def labels(self, errand: Errand) -> Read[LabelDef]: ...  # noqa: D102
     def issues(self, query: IssueQuery, errand: Errand) -> Read[Issue]: ...  # noqa: D102
     def issue(self, number: int, errand: Errand) -> Issue | Missing:

@@ -32,6 +32,17 @@ class Missing:
     moved_to: str = ""
 
 
+class Right(StrEnum):
+    """What an account may do in a repository."""
+
+    READ = "read"
+    TRIAGE = "triage"
+    """Label, close and reopen issues of others."""
+    WRITE = "write"
+    """Push, too."""
+    ADMIN = "admin"
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """Whose credential it is. ``rights`` are the scopes that the forge tells, None where it tells none."""
@@ -44,7 +55,10 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The repository of a connection. ``moved_to`` when the forge answered from another place."""
+    """The repository of a connection. ``moved_to`` when the forge answered from another place.
+
+    ``rights`` are those of the asking account, None where the forge does not tell them.
+    """
 
     id: str
     path: str
@@ -54,6 +68,18 @@ class Repository:
     url: str = ""
     moved_to: str = ""
     date: datetime | None = None
+    rights: frozenset[Right] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A webhook of the repository and how its deliveries go; ``fault`` is empty for one that works, as far as the forge
+    tells."""
+
+    id: str
+    url: str
+    active: bool
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ are aware. Nothing above this room sees a payload (connectors.md 2.5, 3).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pydantic import AwareDatetime, Field, TypeAdapter
 
 from connectors.forge.payloads import Payload, Text, decoded
@@ -16,6 +18,7 @@ from connectors.forge.records import (
     File,
     FileChange,
     ForgeComment,
+    Hook,
     Issue,
     LabelDef,
     LabelEvent,
@@ -23,12 +26,15 @@ from connectors.forge.records import (
     Ref,
     Release,
     Repository,
+    Right,
 )
 from connectors.transport.models import Misfit
 from connectors.transport.request import Answer
 
 GHOST = "Ghost"
 """Who wrote what a deleted account wrote."""
+RIGHTS = {"pull": (Right.READ,), "push": (Right.TRIAGE, Right.WRITE), "admin": (Right.ADMIN,)}
+"""Forgejo's name of a permission in a repository -> what it allows; labelling takes the right to write."""
 DRAFT = "WIP:"
 """How a title marks a draft."""
 DRAFTS = ("wip:", "[wip]")
@@ -52,6 +58,21 @@ class RepositoryPayload(Payload):
     archived: bool
     has_issues: bool
     html_url: str
+    permissions: dict[str, bool] | None = None
+
+
+class HookConfigPayload(Payload):
+    """Where a hook goes."""
+
+    url: Text = ""
+
+
+class HookPayload(Payload):
+    """A webhook; Forgejo tells nothing about its deliveries here."""
+
+    id: int
+    active: bool
+    config: HookConfigPayload
 
 
 class PermissionPayload(Payload):
@@ -225,6 +246,7 @@ class ReleasePayload(Payload):
 
 USER = TypeAdapter(UserPayload)
 REPOSITORY = TypeAdapter(RepositoryPayload)
+HOOK = TypeAdapter(HookPayload)
 PERMISSION = TypeAdapter(PermissionPayload)
 LABEL = TypeAdapter(LabelPayload)
 ISSUE = TypeAdapter(IssuePayload)
@@ -262,7 +284,19 @@ def repository_of(payload: RepositoryPayload, answer: Answer, asked: str) -> Rep
         url=payload.html_url,
         moved_to=payload.full_name if moved else "",
         date=answer.date,
+        rights=None if payload.permissions is None else rights_of(payload.permissions),
     )
+
+
+def rights_of(permissions: Mapping[str, bool]) -> frozenset[Right]:
+    """What the account may do; who may push may label and close, too."""
+    named = {name for name, held in permissions.items() if held}
+    return frozenset(right for name, rights in RIGHTS.items() if name in named for right in rights)
+
+
+def hook_of(payload: HookPayload) -> Hook:
+    """A webhook."""
+    return Hook(str(payload.id), payload.config.url, payload.active)
 
 
 def label_of(payload: LabelPayload) -> LabelDef:

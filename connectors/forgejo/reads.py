@@ -26,6 +26,7 @@ from connectors.forge.records import (
     Check,
     File,
     ForgeComment,
+    Hook,
     Issue,
     IssueQuery,
     LabelDef,
@@ -57,6 +58,7 @@ KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
         "labels": _COMMON,
         "issues": _COMMON | {"state", "type", "labels", "since", "created_by"},
         "comments": frozenset({"since"}),
+        "hooks": _COMMON,
         "timeline": _COMMON,
         "dependencies": _COMMON,
         "pulls": _COMMON | {"state"},
@@ -132,6 +134,10 @@ class Reads(Wired):
         """Whether somebody may push."""
         found = self._one(errand, f"/collaborators/{quote(login, safe='')}/permission", mapping.PERMISSION)
         return not isinstance(found, Missing) and found.permission in WRITERS
+
+    def hooks(self, errand: Errand) -> Read[Hook]:
+        """The repository's webhooks, for those who may see them."""
+        return self._listed(errand, ("hooks", "/hooks"), Items(mapping.HOOK, mapping.hook_of))
 
     def labels(self, errand: Errand) -> Read[LabelDef]:
         """The labels of the repository, then those of its organisation; a person's repository has only its own."""

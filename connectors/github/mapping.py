@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from pydantic import AwareDatetime, Field, TypeAdapter
@@ -19,6 +20,7 @@ from connectors.forge.records import (
     File,
     FileChange,
     ForgeComment,
+    Hook,
     Issue,
     LabelDef,
     LabelEvent,
@@ -26,12 +28,15 @@ from connectors.forge.records import (
     Ref,
     Release,
     Repository,
+    Right,
 )
 from connectors.transport.models import Misfit
 from connectors.transport.request import Answer
 
 GHOST = "ghost"
 """Who wrote what a deleted account wrote."""
+RIGHTS = {"pull": Right.READ, "triage": Right.TRIAGE, "push": Right.WRITE, "admin": Right.ADMIN}
+"""GitHub's name of a permission in a repository -> ours."""
 
 
 class UserPayload(Payload):
@@ -129,6 +134,29 @@ class RepositoryPayload(Payload):
     archived: bool
     has_issues: bool
     html_url: str
+    permissions: dict[str, bool] | None = None
+
+
+class HookResponsePayload(Payload):
+    """What the last delivery of a hook was answered."""
+
+    code: int | None = None
+    status: Text = ""
+
+
+class HookConfigPayload(Payload):
+    """Where a hook goes."""
+
+    url: Text = ""
+
+
+class HookPayload(Payload):
+    """A webhook."""
+
+    id: int
+    active: bool
+    config: HookConfigPayload
+    last_response: HookResponsePayload = HookResponsePayload()
 
 
 class EventPayload(Payload):
@@ -250,6 +278,7 @@ COMMENT = TypeAdapter(CommentPayload)
 REVIEW = TypeAdapter(ReviewPayload)
 PULL = TypeAdapter(PullPayload)
 REPOSITORY = TypeAdapter(RepositoryPayload)
+HOOK = TypeAdapter(HookPayload)
 EVENT = TypeAdapter(EventPayload)
 REF = TypeAdapter(RefPayload)
 FILE = TypeAdapter(FilePayload)
@@ -287,7 +316,23 @@ def repository_of(payload: RepositoryPayload, answer: Answer, asked: str) -> Rep
         url=payload.html_url,
         moved_to=moved,
         date=answer.date,
+        rights=None if payload.permissions is None else rights_of(payload.permissions),
     )
+
+
+def rights_of(permissions: Mapping[str, bool]) -> frozenset[Right]:
+    """GitHub's permissions of an account, each by its name."""
+    return frozenset(right for name, right in RIGHTS.items() if permissions.get(name))
+
+
+def hook_of(payload: HookPayload) -> Hook:
+    """A webhook; its last answer tells whether deliveries arrive."""
+    last = payload.last_response
+    failed = last.code is not None and not 200 <= last.code < 300
+    silent = last.code is None and last.status not in ("", "unused", "active")
+    fault = f"the last delivery was answered {last.code}" if failed and last.code else ""
+    fault = fault or ("the last delivery was not answered" if failed or silent else "")
+    return Hook(str(payload.id), payload.config.url, payload.active, fault)
 
 
 def label_of(payload: LabelPayload) -> LabelDef:

@@ -25,6 +25,7 @@ from connectors.forge.records import (
     Check,
     File,
     ForgeComment,
+    Hook,
     Issue,
     IssueQuery,
     LabelDef,
@@ -53,6 +54,7 @@ _COMMON = frozenset({"per_page"})
 KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "labels": _COMMON,
+        "hooks": _COMMON,
         "issues": _COMMON | {"state", "labels", "sort", "direction", "since", "creator"},
         "comments": _COMMON | {"since"},
         "events": _COMMON,
@@ -120,6 +122,10 @@ class Reads(Wired):
         """Whether somebody may push."""
         found = self._one(errand, f"/collaborators/{quote(login, safe='')}/permission", mapping.PERMISSION)
         return not isinstance(found, Missing) and found.permission in ("admin", "maintain", "write")
+
+    def hooks(self, errand: Errand) -> Read[Hook]:
+        """The repository's webhooks, for those who may see them."""
+        return self._listed(errand, "hooks", "/hooks", Items(mapping.HOOK, mapping.hook_of))
 
     def labels(self, errand: Errand) -> Read[LabelDef]:
         """All labels of the repository."""

@@ -15,6 +15,7 @@ from connectors.forge.records import (
     Check,
     File,
     ForgeComment,
+    Hook,
     Issue,
     LabelDef,
     LabelEvent,
@@ -23,11 +24,14 @@ from connectors.forge.records import (
     Ref,
     Release,
     Repository,
+    Right,
 )
 from connectors.transport.request import Answer
 
 GHOST = "ghost"
 """Who wrote what a deleted account wrote."""
+LEVELS = {Right.READ: 10, Right.TRIAGE: 20, Right.WRITE: 30, Right.ADMIN: 40}
+"""Right -> the least role that has it: guest, reporter, developer, maintainer."""
 DRAFT = "Draft:"
 """How a title marks a draft; GitLab understands other spellings too and says ``draft`` for all."""
 DRAFTS = ("draft:", "[draft]", "(draft)")
@@ -63,6 +67,19 @@ class MemberPayload(Payload):
     access_level: int
 
 
+class AccessPayload(Payload):
+    """A role in a project or group."""
+
+    access_level: int
+
+
+class PermissionsPayload(Payload):
+    """The roles of the asking account: in the project itself, and through its group."""
+
+    project_access: AccessPayload | None = None
+    group_access: AccessPayload | None = None
+
+
 class ProjectPayload(Payload):
     """A project."""
 
@@ -72,6 +89,15 @@ class ProjectPayload(Payload):
     archived: bool
     web_url: str
     issues_access_level: str = "enabled"
+    permissions: PermissionsPayload | None = None
+
+
+class HookPayload(Payload):
+    """A webhook."""
+
+    id: int
+    url: str
+    alert_status: Text = ""
 
 
 class LabelPayload(Payload):
@@ -248,6 +274,7 @@ TOKEN = TypeAdapter(TokenPayload)
 USERS = TypeAdapter(tuple[UserPayload, ...])
 MEMBER = TypeAdapter(MemberPayload)
 PROJECT = TypeAdapter(ProjectPayload)
+HOOK = TypeAdapter(HookPayload)
 LABEL = TypeAdapter(LabelPayload)
 ISSUE = TypeAdapter(IssuePayload)
 LINK = TypeAdapter(LinkPayload)
@@ -286,7 +313,21 @@ def repository_of(payload: ProjectPayload, answer: Answer, asked: str) -> Reposi
         url=payload.web_url,
         moved_to=payload.path_with_namespace if moved else "",
         date=answer.date,
+        rights=None if payload.permissions is None else rights_of(payload.permissions),
     )
+
+
+def rights_of(permissions: PermissionsPayload) -> frozenset[Right]:
+    """What the higher of both roles allows."""
+    roles = (permissions.project_access, permissions.group_access)
+    level = max((role.access_level for role in roles if role is not None), default=0)
+    return frozenset(right for right, least in LEVELS.items() if level >= least)
+
+
+def hook_of(payload: HookPayload) -> Hook:
+    """A webhook; GitLab switches one off whose deliveries fail."""
+    working = payload.alert_status in ("", "executable")
+    return Hook(str(payload.id), payload.url, working, "" if working else f"GitLab says {payload.alert_status}")
 
 
 def label_of(payload: LabelPayload) -> LabelDef:

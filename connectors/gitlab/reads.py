@@ -26,6 +26,7 @@ from connectors.forge.records import (
     Check,
     File,
     ForgeComment,
+    Hook,
     Issue,
     IssueQuery,
     LabelDef,
@@ -68,6 +69,7 @@ KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
             "updated_after",
             "author_username",
         },
+        "hooks": _COMMON,
         "notes": _COMMON | {"sort", "order_by", "activity_filter"},
         "events": _COMMON,
         "links": frozenset(),
@@ -164,6 +166,10 @@ class Reads(Wired):
             return False
         found = self._one(errand, f"/members/all/{number}", mapping.MEMBER)
         return not isinstance(found, Missing) and found.access_level >= DEVELOPER
+
+    def hooks(self, errand: Errand) -> Read[Hook]:
+        """The project's webhooks, for those who may see them."""
+        return self._listed(errand, ("hooks", "/hooks"), Items(mapping.HOOK, mapping.hook_of))
 
     def labels(self, errand: Errand) -> Read[LabelDef]:
         """All labels of the project and its groups."""

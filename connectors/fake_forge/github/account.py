@@ -17,6 +17,10 @@ from connectors.fake_forge.records import Delivery, Hook, Token, User
 from connectors.fake_forge.seed import BOT, PERSON, SCOPES
 
 TOKEN_LIFE = timedelta(hours=1)
+FINE_GRAINED = "github_pat_"
+"""How a token begins that tells no scopes."""
+REPO_SCOPE = frozenset({"issues", "contents"})
+"""What a token must be allowed for it to have the classic scope ``repo``."""
 RESOURCES = ("core", "search", "graphql")
 PERMISSIONS = {"issues": "write", "contents": "write", "pull_requests": "write", "metadata": "read"}
 
@@ -25,8 +29,13 @@ def get_user(call: Call) -> Answer:
     """The token's own account; an app's installation has none."""
     if call.token.value.startswith("ghs_"):
         raise Refusal(403, "Resource not accessible by integration")
-    scopes = ", ".join(sorted({"repo", "project"} & {"repo", *call.token.scopes}))
-    return Answer(200, show(call).account(call.user), {"X-OAuth-Scopes": scopes})
+    headers = {} if call.token.value.startswith(FINE_GRAINED) else {"X-OAuth-Scopes": ", ".join(_scopes(call.token))}
+    return Answer(200, show(call).account(call.user), headers)
+
+
+def _scopes(token: Token) -> list[str]:
+    """A classic token's scopes: ``repo`` is all of a repository or nothing."""
+    return sorted(({"repo"} if token.scopes >= REPO_SCOPE else set()) | ({"project"} & token.scopes))
 
 
 def get_rate_limit(call: Call) -> Answer:

@@ -16,7 +16,7 @@ BOT = "tool a:\n  command: `echo a`\n\nworkflow w:\n  entry: a\n  a -> done\n"
 
 def verdicts(answer: Answer, part: str) -> list[tuple[str, str]]:
     checks: list[dict[str, Any]] = answer.document["checks"]
-    return [(check["verdict"], check["text"]) for check in checks if check["part"] == part]
+    return [(check["level"], check["text"]) for check in checks if check["id"] == part]
 
 
 def project(folder: Path, text: str = "boards: [{name: native, bot: work}]\n") -> Path:
@@ -38,7 +38,7 @@ def test_a_fresh_project_is_well_and_stays_untouched(tmp_path: Path) -> None:
     answer = pointsman(tmp_path, "doctor", "--json")
     assert answer.code == 0
     assert answer.document["ok"] is True
-    parts = {check["part"] for check in answer.document["checks"]}
+    parts = {check["id"] for check in answer.document["checks"]}
     assert parts == {"config", "store", "locks", "clock", "columns", "git", "sandbox", "bots"}
     assert sorted(tmp_path.rglob("*")) == before
     plain = pointsman(tmp_path, "doctor")
@@ -98,8 +98,8 @@ def test_a_broken_configuration_is_the_first_finding(tmp_path: Path) -> None:
     answer = pointsman(tmp_path, "doctor", "--json")
     assert answer.code == 1
     first = answer.document["checks"][0]
-    assert (first["part"], first["verdict"]) == ("config", "fail")
-    assert "concurrency" in first["hint"]
+    assert (first["id"], first["level"]) == ("config", "fail")
+    assert "concurrency" in first["remedy"]
     assert verdicts(answer, "git")
     assert pointsman(tmp_path, "doctor", "nowhere.yaml").code == 1
 

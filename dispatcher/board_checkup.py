@@ -1,0 +1,238 @@
+"""What ``pointsman doctor`` asks of one board over a forge: columns, labels, cards, roles, claims, webhooks, sizes.
+
+Called by ``forge_checkup`` once the connection is known to work; reads only (connectors.md 22).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from config.boards import BoardSettings
+from connectors.card import Card
+from connectors.effects.markers import markers_in
+from connectors.errand import Errand, Purpose
+from connectors.errors import ConnectorError, ForgeRefused
+from connectors.forge.board_reading import BoardReader
+from connectors.forge.columns import Resolved, Seen
+from connectors.forge.records import Hook, Subject
+from connectors.native.defaults import DEFAULT_COLUMNS
+from connectors.posting.sizes import LIMITS, TITLE_CHARACTERS
+from dispatcher.findings import Finding, failed, passed, warned
+from dispatcher.ledger.deliveries import Received
+
+if TYPE_CHECKING:
+    from config.settings import Settings
+
+DOCTOR = Errand(Purpose.DOCTOR)
+NAMED = 10
+"""So many cards are named."""
+CLAIMS_READ = 20
+"""So many cards' comments are looked through for claims."""
+HOOK_PATH = "/api/hooks/"
+
+
+@dataclass(frozen=True, slots=True)
+class BoardPatient:
+    """One board. ``calls`` counts the requests so far; ``last`` is the newest delivery that came in."""
+
+    settings: Settings
+    given: BoardSettings
+    reader: BoardReader
+    calls: Callable[[], int]
+    last: Received | None
+
+    @property
+    def name(self) -> str:
+        """The board's name."""
+        return self.given.name
+
+
+def examine(patient: BoardPatient) -> Iterator[Finding]:
+    """Every check in order."""
+    try:
+        found = patient.reader.resolve(DOCTOR)
+        names = {label.name for label in patient.reader.client.labels(DOCTOR).items}
+    except ConnectorError as error:
+        yield failed("board.columns", f"{patient.name}: the labels cannot be read: {error.message}", error.hint)
+        return
+    yield from _columns(patient, found)
+    yield from _labels(patient, found, names)
+    cards = yield from _cards(patient)
+    yield from _roles(patient)
+    yield from _claims(patient, cards)
+    yield from hook_secret(patient.given, patient.last)
+    yield from _hooks(patient)
+    text = f"{patient.name}: a title has {TITLE_CHARACTERS} characters, a text {_size(patient.given.kind)}"
+    yield passed("text.limits", f"{text}; longer ones are cut and say so")
+
+
+def _columns(patient: BoardPatient, found: Mapping[str, Resolved]) -> Iterator[Finding]:
+    """Each mapping by name and id: renamed, made anew, lost, and names that differ in case only."""
+    odd = 0
+    for column, each in found.items():
+        key, name = f"boards[{patient.name}].columns.{column}", patient.reader.plan.places[column].name
+        if each.label is None:
+            near = f'; there is "{each.near}"' if each.near else ""
+            text = f'{patient.name}: column {column} is lost: there is no label "{name}"{near}'
+            hint = f'Set {key}.label: "{each.near}".' if each.near else f'Make the label "{name}", or mend {key}.'
+            yield failed("board.columns", text, hint)
+        elif each.seen is Seen.RENAMED:
+            text = f'{patient.name}: the label of column {column} is called "{each.label.name}" now, not "{name}"'
+            yield warned("board.columns", text, f'Set {key}.label: "{each.label.name}".')
+        elif each.near:
+            text = f'{patient.name}: beside "{name}" of column {column} there is a label "{each.near}"'
+            yield warned("board.columns", text, "Delete one of the two: cards with the other are in no column.")
+        else:
+            continue
+        odd += 1
+    if not odd:
+        names = ", ".join(patient.reader.plan.places)
+        yield passed("board.columns", f"{patient.name}: {len(patient.reader.plan.places)} columns: {names}")
+
+
+def _labels(patient: BoardPatient, found: Mapping[str, Resolved], names: Iterable[str]) -> Iterator[Finding]:
+    """Labels that columns are mapped to and that are missing; labels that look like columns and are none."""
+    places = patient.reader.plan.places
+    missing = [places[column].label for column, each in found.items() if each.label is None and places[column].label]
+    for name in missing:
+        hint = f'`pointsman doctor --fix` makes the label "{name}" in {patient.given.repo}.'
+        yield failed("board.labels", f'{patient.name}: the label "{name}" does not exist', hint)
+    claim = patient.given.claim_label
+    if claim and claim not in names:
+        hint = f'Make the label "{claim}" in {patient.given.repo}; until then claims are not shown.'
+        yield warned("board.labels", f'{patient.name}: claim_label "{claim}" does not exist', hint)
+    mapped = {_loose(each.label.name) for each in found.values() if each.label is not None}
+    known = {_loose(column.name) for column in DEFAULT_COLUMNS}
+    like = [name for name in names if _loose(name) in known - mapped and _loose(name) not in map(_loose, missing)]
+    if like:
+        text = f"{patient.name}: labels that look like columns and are mapped by none: {', '.join(sorted(like))}"
+        yield warned("board.labels", text, f"Map them in boards[{patient.name}].columns, or rename them.")
+    if not (missing or like):
+        yield passed("board.labels", f"{patient.name}: every mapped label exists")
+
+
+def _cards(patient: BoardPatient) -> Generator[Finding, None, tuple[Card, ...]]:
+    """One listing of all open cards; what it shows of cards outside columns."""
+    before, begun = patient.calls(), patient.reader.clock.now()
+    try:
+        listing = patient.reader.list_cards(None)
+    except ConnectorError as error:
+        yield failed("board.read", f"{patient.name}: the cards cannot be read: {error.message}", error.hint)
+        return ()
+    seconds = (patient.reader.clock.now() - begun).total_seconds()
+    told = f"{len(listing.cards)} open cards in {seconds:.1f} s by {patient.calls() - before} calls"
+    if listing.complete or (listing.why.startswith("column lost")):
+        yield passed("board.read", f"{patient.name}: {told}")
+    else:
+        hint = "Nothing starts from an incomplete list; ask again, or look at the forge."
+        yield failed("board.read", f"{patient.name}: incomplete ({listing.why or listing.stopped}): {told}", hint)
+    for unread in listing.unread[:NAMED]:
+        text = f"{patient.name}: card #{unread.number or unread.id} cannot be read: {unread.why}"
+        yield warned("board.read", text, "Look at it on the forge; it is left alone until then.")
+    several = [card for card in listing.cards if len(card.columns_seen) > 1]
+    unmapped = [card for card in listing.cards if card.column is None and not card.columns_seen]
+    yield passed("board.unmapped", f"{patient.name}: {_numbered(unmapped)} in no column")
+    if several:
+        text = f"{patient.name}: {_numbered(several)} in several columns at once"
+        yield warned("board.contradictory", text, "Leave each one column's label; they are held until then.")
+    else:
+        yield passed("board.contradictory", f"{patient.name}: no card is in several columns at once")
+    return listing.cards
+
+
+def _roles(patient: BoardPatient) -> Iterator[Finding]:
+    """Roles whose column this board does not have."""
+    places = patient.reader.plan.places
+    roles = {role: name for role, name in patient.settings.columns.model_dump().items() if name}
+    missing = {role: name for role, name in roles.items() if name not in places}
+    for role, name in missing.items():
+        text = f"{patient.name}: columns.{role} is {name}, which is not mapped: such cards lose their column label"
+        yield warned("board.roles", text, f"Map it: boards[{patient.name}].columns.{name}: {{label: …}}.")
+    if not missing:
+        yield passed("board.roles", f"{patient.name}: every role has its column")
+
+
+def _claims(patient: BoardPatient, cards: tuple[Card, ...]) -> Iterator[Finding]:
+    """Claim markers in comments of cards where work may be going on."""
+    running = patient.settings.columns.running
+    looked = [card for card in cards if card.column == running or (patient.given.shared and card.column)][:CLAIMS_READ]
+    seen = 0
+    for card in looked:
+        try:
+            comments = patient.reader.client.comments(Subject(card.number), DOCTOR).items
+        except ConnectorError as error:
+            yield warned("board.shared", f"{patient.name}: comments of #{card.number}: {error.message}", error.hint)
+            continue
+        for comment in comments:
+            for marker in markers_in(comment.body):
+                if marker.is_claim:
+                    seen += 1
+                    yield _claimed(patient, card, comment.url, marker.pairs)
+    if not seen:
+        yield passed("board.shared", f"{patient.name}: no claim of another store on {len(looked)} cards")
+
+
+def _claimed(patient: BoardPatient, card: Card, url: str, pairs: Mapping[str, str]) -> Finding:
+    owner, until = pairs.get("owner", "nobody"), pairs.get("until", "")
+    text = f"{patient.name}: card #{card.number} carries a claim of {owner}, until {until or 'an unreadable time'}"
+    return warned("board.shared", text, f"When that store is gone for good, delete the comment: {url}")
+
+
+def hook_secret(given: BoardSettings, last: Received | None) -> Iterator[Finding]:
+    """Whether webhooks can be taken, and when the last one came."""
+    if given.webhook_secret is None:
+        yield passed("hook.secret", f"{given.name}: no webhook_secret; changes are seen with the next tick")
+        return
+    when = f"{last.event} at {last.received_at:%Y-%m-%d %H:%M:%S} UTC" if last else "none within a week"
+    yield passed("hook.secret", f"{given.name}: webhook_secret is set; last delivery: {when}")
+
+
+def _hooks(patient: BoardPatient) -> Iterator[Finding]:
+    """How the forge says that deliveries go, where the token may ask."""
+    if patient.given.webhook_secret is None:
+        return
+    try:
+        hooks = patient.reader.client.hooks(DOCTOR).items
+    except ForgeRefused:
+        yield passed("hook.health", f"{patient.name}: this token may not ask the forge about webhooks")
+        return
+    except ConnectorError as error:
+        yield warned("hook.health", f"{patient.name}: {error.message}", error.hint)
+        return
+    ours = [hook for hook in hooks if HOOK_PATH in hook.url]
+    for hook in ours:
+        yield _hook(patient, hook)
+    if not ours:
+        hint = f"Make one that goes to …{HOOK_PATH}{patient.given.kind} with webhook_secret; without it ticks suffice."
+        yield warned("hook.health", f"{patient.name}: the forge has no webhook that comes here", hint)
+
+
+def _hook(patient: BoardPatient, hook: Hook) -> Finding:
+    if hook.fault:
+        hint = f"Look at its deliveries on the forge: does {hook.url} reach this daemon, with the right secret?"
+        return warned("hook.health", f"{patient.name}: webhook {hook.id}: {hook.fault}", hint)
+    if not hook.active:
+        return warned("hook.health", f"{patient.name}: webhook {hook.id} is switched off", "Switch it on on the forge.")
+    return passed("hook.health", f"{patient.name}: webhook {hook.id} is on and its deliveries arrive")
+
+
+def _numbered(cards: list[Card]) -> str:
+    named = ", ".join(f"#{card.number}" for card in cards[:NAMED])
+    more = f" and {len(cards) - NAMED} more" if len(cards) > NAMED else ""
+    return (
+        f"{len(cards)} cards ({named}{more}) are" if len(cards) > 1 else f"card {named} is" if cards else "no card is"
+    )
+
+
+def _size(kind: str) -> str:
+    limit = LIMITS[kind]
+    parts = [f"{limit.characters} characters"] if limit.characters is not None else []
+    parts += [f"{limit.utf16} UTF-16 units"] if limit.utf16 is not None else []
+    parts += [f"{limit.octets} bytes"] if limit.octets is not None else []
+    return " and ".join(parts)
+
+
+def _loose(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
