@@ -63,6 +63,7 @@ class LabelBoard:
         self._plan, self._hands = plan, hands
         self._reader = BoardReader(plan, client, hands.memory, hands.clock, hands.observer)
         self._moving = Moving(self._reader, hands.sending, hands.clock, hands.observer)
+        self._shown: Listing | None = None
 
     def columns(self) -> tuple[Column, ...]:
         """All columns in their order, as configured; the title is the label's present name."""
@@ -72,7 +73,14 @@ class LabelBoard:
 
     def list_cards(self, columns: Collection[str] | None) -> Listing:
         """Every card that the forge shows in one of the columns. Raises ``ForgeError`` when nothing could be read."""
-        return self._reader.list_cards(columns)
+        listing = self._reader.list_cards(columns)
+        if columns:
+            self._shown = listing
+        return listing
+
+    def shown(self) -> Listing | None:
+        """What the last listing of named columns brought, a tick's as a rule; None before the first. No call."""
+        return self._shown
 
     def get(self, card_id: str) -> Card | Absent:
         """One card by its number. Raises ``ForgeError`` when it cannot be read."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from connectors.base import Absent, AbsentKind, Move, Moved, Refused
 from connectors.card import Card, MoverKind
+from connectors.card import Mover as By
 from connectors.deadline import Timekeeper
 from connectors.effects.guard import Change, Conflict, Done, Effect, Ready, Row, Sight
 from connectors.effects.journal import Desk, Order
@@ -86,7 +87,7 @@ class Mover:
         answer = self._decide(seen, move, target)
         if answer is not None:
             return answer
-        return self._go(seen, seen.crossing or Crossing(seen.spotted.column, target), target)
+        return self._go(seen, seen.crossing or Crossing(seen.spotted.column, target), target, move.mover)
 
     def _decide(self, seen: Seen, move: Move, target: str) -> Moved | Refused | None:
         """Whether the move may be made; None when it may."""
@@ -120,7 +121,7 @@ class Mover:
         folds = self.reader.client.traits.folds_case
         return same(one.lower(), other.lower()) if folds else same(one, other)
 
-    def _go(self, seen: Seen, crossing: Crossing, target: str) -> Moved | Refused | Absent:
+    def _go(self, seen: Seen, crossing: Crossing, target: str, mover: By) -> Moved | Refused | Absent:
         """Make the requests that are left, and read back."""
         card, memory = seen.card, self.reader.memory
         origin = self._label(seen, crossing.origin, must=False)
@@ -136,7 +137,7 @@ class Mover:
             if error.evidence.kind not in ("superseded", "conflict"):
                 memory.cross(card.id, None)
                 raise
-        return self._read_back(card.id, crossing, target)
+        return self._read_back(card.id, crossing, target, mover)
 
     def _state(self, issue: Issue, target: str) -> bool | None:
         place = self.reader.plan.places.get(target)
@@ -200,7 +201,7 @@ class Mover:
 
         return look
 
-    def _read_back(self, card_id: str, crossing: Crossing, target: str) -> Moved | Refused | Absent:
+    def _read_back(self, card_id: str, crossing: Crossing, target: str, mover: By) -> Moved | Refused | Absent:
         """What the forge shows after the requests, in up to three reads. Raises ``MovePending`` when it lags."""
         for wait in LAGS:
             if wait:
@@ -209,7 +210,7 @@ class Mover:
             if isinstance(seen, Absent):
                 return seen
             if self._there(seen, crossing, target):
-                return Moved(self._confirmed(seen, target))
+                return Moved(self._confirmed(seen, target, mover))
             if set(self._labelled(seen)) - {crossing.origin, target}:
                 return self._lost(seen, crossing)
         text = f"the move of card {card_id} to {target or 'no column'} was sent and does not show yet"
@@ -224,11 +225,13 @@ class Mover:
             return seen.issue.is_open and not labelled
         return seen.issue.is_open and labelled == ({target} if target else set())
 
-    def _confirmed(self, seen: Seen, target: str) -> Card:
+    def _confirmed(self, seen: Seen, target: str, mover: By) -> Card:
+        """The card at its new place, by whoever had it moved."""
         memory = self.reader.memory
         placed = seen.card
-        if (placed.column or "") != target or placed.column_by is not MoverKind.DISPATCHER:
-            made = memory.place({placed.id: Placed(target, MoverKind.DISPATCHER, self.clock.now())})
+        if (placed.column or "") != target or placed.column_by is not mover.kind:
+            place = Placed(target, mover.kind, self.clock.now(), mover.name, mover.run_id)
+            made = memory.place({placed.id: place})
             placed = moved_card(placed, made[placed.id])
         memory.cross(placed.id, None)
         return placed
@@ -292,6 +295,6 @@ class Mover:
         if labelled - {crossing.origin, crossing.to}:
             self._lost(seen, crossing)
         elif crossing.to and crossing.to in (labelled or set(seen.spotted.columns)):
-            self._go(seen, crossing, crossing.to)
+            self._go(seen, crossing, crossing.to, By(MoverKind.DISPATCHER))
         else:
             self.reader.memory.cross(card_id, None)

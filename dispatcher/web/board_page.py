@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from connectors.native.board import NativeBoard
+from connectors.base import Board, Listing
 from dispatcher.card_reading import documents_of
 from dispatcher.documents import UNMAPPED
 from dispatcher.reasons import PARK_CAUSES, Reason
+from dispatcher.state import instant
 from dispatcher.web.ages import age
 from dispatcher.web.backstage import Backstage
 from dispatcher.web.forms import Form, form_of
@@ -32,8 +33,11 @@ Model = dict[str, Any]
 def model(behind: Backstage) -> Model:
     """Everything that the template names."""
     state: Model = dict(behind.door.state())
-    boards = [_board(behind, board) for board in behind.wiring.boards.values() if isinstance(board, NativeBoard)]
-    known = {card["id"]: card for board in boards for column in board["columns"] for card in column["cards"]}
+    boards = [made for board in behind.wiring.boards.values() if (made := _board(behind, board))]
+    shown = {str(board["name"]) for board in boards}
+    known = {
+        (board["name"], card["id"]): card for board in boards for column in board["columns"] for card in column["cards"]
+    }
     now = behind.wiring.clock.now()
 
     def told(name: str, *instants: str) -> list[Model]:
@@ -51,19 +55,19 @@ def model(behind: Backstage) -> Model:
         "config_error": (state.get("config") or {}).get("error"),
         "degraded": state.get("degraded") or [],
         "waiting": waiting,
-        "waiting_cards": {row["card"]: row["run_id"] for row in waiting},
+        "waiting_cards": {f"{row['board']} {row['card']}": row["run_id"] for row in waiting},
         "running": told("running", "since", "last_sign_at"),
         "retries": told("retries", "not_before"),
         "idle": [row for row in told("held", "since") if row["code"] not in ("retry_wait", "run_alive")],
         "boards": boards,
-        "elsewhere": [each for each in state.get("boards") or () if each.get("kind") != "native"],
+        "elsewhere": [each for each in state.get("boards") or () if each.get("name") not in shown],
     }
 
 
-def _row(row: Mapping[str, Any], known: Mapping[str, Any], ages: Mapping[str, object]) -> Model:
-    card = known.get(row["card"], {})
+def _row(row: Mapping[str, Any], known: Mapping[tuple[str, str], Any], ages: Mapping[str, object]) -> Model:
+    card = known.get((row.get("board", ""), row["card"]), {})
     number = card.get("number") or row.get("number") or 0
-    return {**row, **ages, "number": number, "title": card.get("title", ""), "native": bool(card)}
+    return {**row, **ages, "number": number, "title": card.get("title", ""), "shown": bool(card)}
 
 
 def _waiting(behind: Backstage, row: Model, whole: bool) -> Model:
@@ -89,8 +93,12 @@ def question(behind: Backstage, run_id: str) -> Form | None:
     return form_of(document, asked)
 
 
-def _board(behind: Backstage, board: NativeBoard) -> Model:
-    listing = board.list_cards(None)
+def _board(behind: Backstage, board: Board) -> Model | None:
+    """The board's cards: a native one's as they are, a forge's as they were read last, without asking it."""
+    last = getattr(board, "shown", None)
+    listing: Listing | None = last() if last is not None else board.list_cards(None)
+    if listing is None:
+        return None
     by_column: dict[str, list[Any]] = {column.name: [] for column in board.columns()}
     for card in listing.cards:
         by_column.setdefault(UNMAPPED if card.column is None else card.column, []).append(card)
@@ -108,4 +116,5 @@ def _board(behind: Backstage, board: NativeBoard) -> Model:
         for name, cards in by_column.items()
     ]
     unread = [{"id": each.id, "number": each.number, "why": each.why} for each in listing.unread]
-    return {"name": board.name, "columns": columns, "unread": unread}
+    read = age(instant(listing.read_at), behind.wiring.clock.now()) if last is not None else None
+    return {"name": board.name, "kind": board.kind, "columns": columns, "unread": unread, "read": read}

@@ -1,12 +1,15 @@
-"""``/api/cards``: the cards of native boards (interface.md 6). Each view is one verb of the board."""
+"""``/api/cards``: the cards of every board (interface.md 6). Each view is one verb of the board.
+
+Cards of a forge are listed, shown, moved and commented on through it; what else there is to change is changed there.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Header, Query, Request
 
-from connectors.base import CardQuery, Move, Moved, Place
+from connectors.base import CardQuery, Move, Moved, Place, ShownBoard
 from connectors.base import Refused as NotMoved
 from connectors.card import Card, Mover, MoverKind
 from connectors.drafts import CardDraft, CardPatch
@@ -39,20 +42,22 @@ Board = Annotated[str, Query(description="the board; default: the first native o
 @router.get("")
 def list_cards(request: Request, behind: Behind, wanted: Annotated[CardFilters, Query()]) -> Document:
     """The cards that pass all filters, the most urgent first; with a limit, ``Link`` names the next page."""
-    native = _board(behind, wanted.board)
-    listing = native.query(_query(behind, native, wanted))
+    board = _shown(behind, wanted.board)
+    listing = board.query(_query(behind, board, wanted))
     document: Json = {"cards": _documents(behind, listing.cards)}
     if listing.unread:
         document["unread"] = [unread_document(each) for each in listing.unread]
+    if not listing.complete:
+        document |= {"complete": False, "why": listing.why or str(listing.stopped)}
     shown = len(listing.cards) + len(listing.unread)
     return Document(document, headers=next_page(request, wanted.limit, wanted.offset, shown))
 
 
-def _query(behind: Backstage, native: NativeBoard, wanted: CardFilters) -> CardQuery:
+def _query(behind: Backstage, board: ShownBoard, wanted: CardFilters) -> CardQuery:
     """The filters as asked, over those of a saved view where one is named."""
-    claims = frozenset() if wanted.claimed is None else _claimed(behind, native.name)
+    claims = frozenset() if wanted.claimed is None else _claimed(behind, board.name)
     only, without = (claims, frozenset[str]()) if wanted.claimed else (None, claims)
-    saved = native.view(wanted.view) if wanted.view else CardQuery()
+    saved = _board(behind, wanted.board).view(wanted.view) if wanted.view else CardQuery()
     return CardQuery(
         columns=tuple(wanted.column) or saved.columns,
         label=wanted.label or saved.label,
@@ -97,14 +102,14 @@ def create_card(behind: Behind, body: CreateCard, x_run: Run = "") -> Document:
 @router.get("/{card_id}")
 def show_card(behind: Behind, card_id: str, board: Board = "") -> Document:
     """One card with its comments, by number, id or unique prefix."""
-    native, card = _card(behind, card_id, board)
-    return Document(whole_document(native, card, behind.wiring.ledger, behind.wiring.store.runs))
+    shown, card = _card(behind, card_id, board)
+    return Document(whole_document(shown, card, behind.wiring.ledger, behind.wiring.store.runs))
 
 
 @router.patch("/{card_id}")
 def patch_card(behind: Behind, card_id: str, body: PatchCard, board: Board = "", x_run: Run = "") -> Document:
     """Change what the body names; 409 when it carries a version that is not the card's."""
-    native, card = _card(behind, card_id, board)
+    native, card = _own_card(behind, card_id, board)
     patch = CardPatch(
         title=body.title,
         body=body.body,
@@ -129,16 +134,16 @@ def patch_card(behind: Behind, card_id: str, body: PatchCard, board: Board = "",
 @router.post("/{card_id}/move")
 def move_card(behind: Behind, card_id: str, body: MoveCard, board: Board = "", x_run: Run = "") -> Document:
     """Move a card; 409 when it is not where, or not as, the body expects it."""
-    native, card = _card(behind, card_id, board)
+    shown, card = _card(behind, card_id, board)
     version = card.version if body.version is None else str(body.version)
-    card = _moved(native, card, Move(body.to, _mover(x_run), body.expect, version, body.reason))
+    card = _moved(shown, card, Move(body.to, _mover(x_run), body.expect, version, body.reason))
     return Document(_documents(behind, [card])[0])
 
 
 @router.post("/{card_id}/place")
 def place_card(behind: Behind, card_id: str, body: PlaceCard, board: Board = "", x_run: Run = "") -> Document:
     """Put a card right before or right behind another of its column."""
-    native, card = _card(behind, card_id, board)
+    native, card = _own_card(behind, card_id, board)
     before, behind_ = (native.resolve(text) if text else "" for text in (body.before, body.after))
     if bool(before) == bool(behind_):
         raise Refused("bad_input", "It is not said where the card goes.", "Name one of before and after.")
@@ -149,8 +154,8 @@ def place_card(behind: Behind, card_id: str, body: PlaceCard, board: Board = "",
 @router.post("/{card_id}/comments", status_code=201)
 def comment_card(behind: Behind, card_id: str, body: CommentCard, board: Board = "", x_run: Run = "") -> Document:
     """Add a comment."""
-    native, card = _card(behind, card_id, board)
-    return Document(comment_document(native.comment(card.id, body.text, _mover(x_run))), 201)
+    shown, card = _card(behind, card_id, board)
+    return Document(comment_document(shown.comment(card.id, body.text, _mover(x_run))), 201)
 
 
 @router.post("/{card_id}/archive")
@@ -184,6 +189,7 @@ def card_history(behind: Behind, card_id: str, wanted: Annotated[EventPage, Quer
 
 
 def _board(behind: Backstage, name: str) -> NativeBoard:
+    """The native board of that name, else the first: for what is done to cards that live here."""
     boards = behind.wiring.boards
     found = boards.get(name) if name else next((b for b in boards.values() if isinstance(b, NativeBoard)), None)
     if not isinstance(found, NativeBoard):
@@ -191,15 +197,35 @@ def _board(behind: Backstage, name: str) -> NativeBoard:
     return found
 
 
-def _card(behind: Backstage, text: str, board: str) -> tuple[NativeBoard, Card]:
+def _shown(behind: Backstage, name: str) -> ShownBoard:
+    """The board of that name, of any kind; else the first native one, else the first."""
+    boards = behind.wiring.boards
+    natives = [each for each in boards.values() if isinstance(each, NativeBoard)]
+    found = boards.get(name) if name else next(iter((*natives, *boards.values())), None)
+    if found is None:
+        raise Refused("bad_input", f'There is no board "{name}".', f"Boards here: {', '.join(boards) or 'none'}.")
+    return cast("ShownBoard", found)
+
+
+def _card(behind: Backstage, text: str, board: str) -> tuple[ShownBoard, Card]:
+    shown = _shown(behind, board)
+    return shown, _found(shown, text)
+
+
+def _own_card(behind: Backstage, text: str, board: str) -> tuple[NativeBoard, Card]:
     native = _board(behind, board)
-    card = native.get(native.resolve(text))
-    if not isinstance(card, Card):
-        raise UnknownCard(f"Card {text} has just been deleted.", "See which there are: GET /api/cards.")
-    return native, card
+    return native, _found(native, text)
 
 
-def _moved(board: NativeBoard, card: Card, move: Move) -> Card:
+def _found(board: ShownBoard, text: str) -> Card:
+    card = board.get(board.resolve(text))
+    if isinstance(card, Card):
+        return card
+    moved = f": it moved to {card.moved_to}" if card.moved_to else ""
+    raise UnknownCard(f"There is no card {text} on {board.name}{moved}.", "See which there are: GET /api/cards.")
+
+
+def _moved(board: ShownBoard, card: Card, move: Move) -> Card:
     answer = board.move(card.id, move)
     if isinstance(answer, Moved):
         return answer.card
