@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 
 from connectors.answer import AnswerKind
 from connectors.deadline import Deadline, Timekeeper
-from connectors.errand import Errand, Hearing, HearsNothing, Purpose
+from connectors.errand import Errand, HearsNothing, Purpose
 from connectors.errors import (
     AmbiguousEffect,
     ConnectorError,
@@ -24,6 +24,7 @@ from connectors.errors import (
     ForgeError,
     ForgeRefused,
     NotSent,
+    Unreachable,
 )
 
 T = TypeVar("T")
@@ -133,14 +134,16 @@ class Change(Generic[T]):
 
 
 class Told:
-    """The hearing of one send: passes X3 and X4 on, and remembers the status."""
+    """The hearing of one send: passes X3 and X4 on, and remembers the status and whether the request left."""
 
     def __init__(self, passed: Callable[[str], None]) -> None:
         self.status = 0
+        self.left = False
         self._passed = passed
 
     def handed_over(self) -> None:
         """X3."""
+        self.left = True
         self._passed("X3")
 
     def answered(self, status: int) -> None:
@@ -183,24 +186,28 @@ class _Carrying(Generic[T]):
                 return self.change.already(seen.result)
             self._refuse_conflict(seen, sent=False)
         for left in range(REPEATS, -1, -1):
+            error: ForgeError | None = None
             try:
-                return self._believed(self._send())
-            except NotSent as error:
-                self._keep(error)
-                if not left or not self._pause(BETWEEN):
-                    raise
-            except ForgeRefused as error:
-                self._keep(error)
-                return self._after_refusal(error)
-            except (EffectPending, AmbiguousEffect) as error:
-                self._keep(error, pending=isinstance(error, EffectPending))
-                found = self._after_loss(error, may_repeat=left > 0)
-                if isinstance(found, Done):
-                    return found.result
-            except ForgeError as error:
-                self._keep(error)
-                raise
+                answer = self._send()
+            except ForgeError as problem:
+                error = problem  # judged outside: what is raised then has no lost answer among its causes
+            if error is None:
+                return self._believed(answer)
+            found = self._judged(error, may_repeat=left > 0)
+            if found is not None:
+                return found.result
         raise AssertionError("the last try returns or raises")
+
+    def _judged(self, error: ForgeError, *, may_repeat: bool) -> Done[T] | None:
+        """What came of a send that raised: the result, the error again, or None when it may be sent once more."""
+        self._keep(error, pending=isinstance(error, EffectPending))
+        if isinstance(error, ForgeRefused):
+            return Done(self._after_refusal(error))
+        if isinstance(error, EffectPending | AmbiguousEffect):
+            return self._after_loss(error, may_repeat=may_repeat)
+        if not isinstance(error, NotSent) or not may_repeat or not self._pause(BETWEEN):
+            raise error
+        return None
 
     def _send(self) -> T:
         before = self.guard.clock.monotonic()
@@ -208,9 +215,12 @@ class _Carrying(Generic[T]):
         waited = self.guard.clock.monotonic() - before
         self.deadline = replace(self.deadline, at=self.deadline.at + waited)  # the wait for a turn is not the call's
         self.row.sending()
-        hearing: Hearing = Told(self.guard.passed)
-        answer = self.change.send(replace(self.errand, effect_id=self.row.effect_id, hearing=hearing))
-        self.row.note(Known(status=getattr(hearing, "status", 0)))
+        hearing = Told(self.guard.passed)
+        try:
+            answer = self.change.send(replace(self.errand, effect_id=self.row.effect_id, hearing=hearing))
+        except Unreachable as problem:
+            raise _unread(problem, self.row, left=hearing.left) from problem
+        self.row.note(Known(status=hearing.status))
         return answer
 
     def _believed(self, answer: T) -> T:
@@ -308,6 +318,14 @@ def _until(deadline: Deadline) -> tuple[float, ...]:
         left -= step
         step = min(step * 2, 15.0)
     return tuple(waits)
+
+
+def _unread(problem: Unreachable, row: Row, *, left: bool) -> ForgeError:
+    """What a read that failed within a send means: before the change was begun nothing was sent."""
+    if left:
+        return AmbiguousEffect(problem.message, problem.hint, effect_id=row.effect_id, evidence=problem.evidence)
+    text = f"what the change needs to know could not be read: {problem.message}"
+    return NotSent(text, problem.hint, evidence=problem.evidence)
 
 
 def _lost(error: ForgeError, row: Row) -> AmbiguousEffect:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from connectors.answer import AnswerKind
 from connectors.errand import Errand
 from connectors.errors import BadCard, ForgeRefused
+from connectors.forge.desk import whole
 from connectors.forge.payloads import Items, number_in, refused
 from connectors.forge.records import (
     Blocker,
@@ -165,7 +166,7 @@ class IssueWrites(Changes):
             return payload.issue_link_id if same and payload.link_type == "is_blocked_by" else "other links"
 
         path = f"/issues/{number}/links"
-        links = self._listed(errand.reading(), ("links", path), Items(mapping.LINK, made)).items
+        links = whole(self._listed(errand.reading(), ("links", path), Items(mapping.LINK, made)))
         if not links:
             text = f"Issue {number} does not wait for {blocker.number}."
             raise refused(text, "Nothing is to be done.", AnswerKind.NOT_FOUND_OR_HIDDEN, 404)

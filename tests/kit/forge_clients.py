@@ -21,12 +21,14 @@ KINDS = ("gitlab", "forgejo")
 
 
 def client_at(kind: str, url: str, token: str, repo: str = "octo/demo", **more: Any) -> ForgeClient:
-    """A client of a repository at an address; what is more goes to the transport."""
+    """A client of a repository at an address. ``dressed`` makes another credential of its own; what is more goes to the
+    transport."""
+    dressed = more.pop("dressed", lambda credential: credential)
     if kind == "gitlab":
-        credential = TokenCredential(Secret(token), gitlab.CREDENTIAL_HEADER, "")
+        credential = dressed(TokenCredential(Secret(token), gitlab.CREDENTIAL_HEADER, ""))
         link = Link(url, kind=kind, headers=gitlab.HEADERS, credential=credential, token=token, **more)
         return gitlab.GitLabClient(link.transport, Target(repo))
-    credential = TokenCredential(Secret(token), prefix=forgejo.CREDENTIAL_PREFIX)
+    credential = dressed(TokenCredential(Secret(token), prefix=forgejo.CREDENTIAL_PREFIX))
     link = Link(url, kind=kind, headers=forgejo.HEADERS, credential=credential, token=token, **more)
     return forgejo.ForgejoClient(link.transport, Target(repo))
 

@@ -72,9 +72,9 @@ class Stage:
         desk = Desk(self.client, words, self.clock, params, ERRAND, EFFECT, marker_of(EFFECT))
         return replace(desk, foreign=self.foreign.append)
 
-    def run(self, row: Row | None = None) -> dict[str, Any]:
+    def run(self, row: Row | None = None, errand: Errand = ERRAND) -> dict[str, Any]:
         guard = Guard(self.client.pace, self.clock)
-        return operations.run(self.name, self.desk, guard, row or Row(), Call(ERRAND, 60.0))
+        return operations.run(self.name, self.desk, guard, row or Row(), Call(errand, 60.0))
 
     def probe(self) -> object:
         """What the forge shows of the call, which was sent when the stage was set."""
