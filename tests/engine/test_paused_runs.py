@@ -5,10 +5,16 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from engine.api import LaunchRequest
 from engine.states import RunStatus
+from engine.store.database import Database
+from engine.store.store import Store
+from tests.kit.clock import FakeClock
 from tests.kit.engine import Rig
 
 ASKS = 'schema answer:\n  ok: bool\n\nhuman ask:\n  instructions: "go?"\n  output: answer\n\n'
@@ -31,7 +37,16 @@ def held() -> tuple[int, int]:
     return threading.active_count(), len(list(Path("/proc/self/fd").iterdir()))
 
 
-def test_a_thousand_paused_runs_hold_no_thread_no_file_and_no_memory(engine: Rig) -> None:
+@pytest.fixture
+def hasty(tmp_path: Path, clock: FakeClock) -> Iterator[Rig]:
+    """An engine over a store that does not wait for the disk."""
+    (tmp_path / ".pointsman").mkdir()
+    with Database.open(f"sqlite:///{tmp_path / '.pointsman' / 'pointsman.db'}", synchronous="OFF") as database:
+        yield Rig(Store(database, clock, tmp_path / ".pointsman"), clock, tmp_path)
+
+
+def test_a_thousand_paused_runs_hold_no_thread_no_file_and_no_memory(hasty: Rig) -> None:
+    engine = hasty
     bot = engine.bot(BOT)
 
     def pause(first: int, last: int) -> None:
