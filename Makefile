@@ -7,7 +7,7 @@ WORKERS ?= auto
 REPOSITORY ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format lint types floors test bench docs rows lock demo
+.PHONY: help setup check format lint types floors test bench docs rows lock demo demo-forge
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,3 +55,6 @@ lock: ## renew requirements.lock (wants uv)
 
 demo: setup ## a card drafts release notes of a git repository (REPOSITORY=path, or a made-up one)
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash demo/run.sh $(REPOSITORY)
+
+demo-forge: setup ## a card of a forge: labels move, a comment appears once although its answer is cut
+	PATH="$(CURDIR)/$(BIN):$$PATH" bash demo/forge.sh
