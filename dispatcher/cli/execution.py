@@ -22,6 +22,7 @@ from engine.states import RunStatus, requires_answers
 
 if TYPE_CHECKING:
     from engine.api import Engine, ResumeRequest
+    from engine.documents import RunView
     from engine.run import RunRecord
 
 EXIT_CODES: Mapping[str, int] = MappingProxyType(
@@ -75,8 +76,15 @@ def execute(session: Session, wishes: Wishes, begin: Callable[[Progress], RunRec
     if session.json:
         session.emit(run_document(view))
     else:
-        session.say(stop_text(view))
+        session.say(stop_text(view) + _branch_text(engine, view))
     return EXIT_CODES.get(view.record.status, 1)
+
+
+def _branch_text(engine: Engine, view: RunView) -> str:
+    """Where the work of a run in a worktree is, as one more line; empty for any other."""
+    last = engine.store.timeline.events(view.record.id, view.record.event_seq - 1)
+    branch = next((event.data["branch"] for event in last if "branch" in event.data), "")
+    return f"\n  its work is on branch {branch}" if branch else ""
 
 
 def _answered(session: Session, engine: Engine, wishes: Wishes, progress: Progress, record: RunRecord) -> RunRecord:

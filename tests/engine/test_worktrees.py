@@ -240,3 +240,5 @@ def test_the_command_line_runs_in_a_worktree(tmp_path: Path) -> None:
     assert answer.document["status"] == "finished"
     assert not (project / "made").exists()
     assert git(project, "show", "pointsman/r1:made") == "x"
+    told = pointsman(project, "run", "main.bot", "--run-id", "r2", environment=ENVIRONMENT)
+    assert "its work is on branch pointsman/r2" in told.out
