@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from connectors.catalogue.operations import NAMES
 from connectors.effects.guard import Guard, Known
+from connectors.effects.markers import markers_in
 from connectors.errand import Errand, Purpose
 from connectors.errors import ConnectorError, Unsupported
 from connectors.forge import operations
@@ -89,7 +90,9 @@ class ForgeRemote:
         clock = self._forges.world.clock
         errand = Errand(Purpose.ACTION, call.timeout)
         desk = self._desk(call.operation, call.connection, call.params, errand.reading())
-        made = replace(desk, effect_id=guard.effect_id, marker=guard.marker)
+        run_id = next((each.pairs.get("run", "") for each in markers_in(guard.marker)), "")
+        words = self._forges.words(call.connection, run_id)
+        made = replace(desk, words=words, effect_id=guard.effect_id, marker=guard.marker)
         seconds = call.timeout or self._forges.seconds(call.connection)
         seconds = min(seconds, call.within) if call.within else seconds
         door = Guard(desk.client.pace, clock, self.passed)
