@@ -79,7 +79,8 @@ class Card:
     ``archived`` is put away by a person: closed, and in no listing. ``column`` is the mapped name, None when the board has no such column; ``columns_seen`` has more than one entry when
     labels contradict each other. ``blockers`` is None when they could not be read. ``version`` is opaque and changes
     with any change. ``column_sequence`` is the store sequence that the last move took, ``column_run`` the run of a bot
-    that made it.
+    that made it. ``entrant`` is the login of the person who moved it last, ``pinned`` the digest of its text at that
+    move; both are empty where the board does not tell.
     """
 
     board: str
@@ -94,6 +95,8 @@ class Card:
     column_sequence: int = 0
     column_run: str = ""
     column_mover: str = ""
+    entrant: str = ""
+    pinned: str = ""
     body: str = ""
     columns_seen: tuple[str, ...] = ()
     closed: bool = False

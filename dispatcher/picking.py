@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from connectors.card import Card
-from dispatcher import facts, gates, log, moving, order
+from dispatcher import facts, gates, log, moving, order, trusting
 from dispatcher.actions import ACTIONS
 from dispatcher.candidate import BoardFacts
 from dispatcher.ledger.records import Key
@@ -20,6 +20,9 @@ from dispatcher.starting import Judged
 from dispatcher.world import World
 
 _log = log.get(__name__)
+_STARTS = frozenset({Action.FRESH, Action.RESUME})
+_AFTER_TRUST = frozenset(reason for reason in Reason if REASONS[reason].order > REASONS[Reason.BODY_CHANGED].order)
+"""Reasons behind the gates of trust: where one of them holds, the forge is asked as well."""
 _AFTER_BOT = frozenset(reason for reason in Reason if REASONS[reason].order > REASONS[Reason.BOT_UNKNOWN].order)
 """Reasons behind the bot's own gates: where one of them holds, the bot is asked as well."""
 
@@ -69,6 +72,9 @@ def pick(world: World, card: Card, board: BoardFacts) -> None:
     world.daemon = with_slots(world)
     candidate = facts.candidate(world, card, board, released=_released(world, key))
     decision = gates.quick(candidate, world.now)
+    if decision.action in _STARTS or decision.reason in _AFTER_TRUST:
+        candidate = trusting.judged(world, candidate)
+        decision = gates.quick(candidate, world.now)
     if decision.action is Action.FRESH or decision.reason in _AFTER_BOT:
         candidate = facts.with_bot(world, candidate)
         decision = gates.quick(candidate, world.now)
@@ -93,4 +99,4 @@ def explained(world: World, card: Card, board: BoardFacts) -> gates.Judgement:
     key = (card.board, card.id)
     world.daemon = with_slots(world)
     candidate = facts.candidate(world, card, board, released=_released(world, key))
-    return gates.judge(facts.with_bot(world, candidate), world.now)
+    return gates.judge(facts.with_bot(world, trusting.judged(world, candidate)), world.now)

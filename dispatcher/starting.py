@@ -13,7 +13,7 @@ from functools import partial
 from connectors.base import Absent
 from connectors.card import BoardEventType, Card
 from connectors.errors import ConnectorError
-from dispatcher import breakers, facts, gates, log, moving
+from dispatcher import breakers, facts, gates, log, moving, trusting
 from dispatcher.candidate import BoardFacts, Candidate, Problem
 from dispatcher.executing import Plan, execute
 from dispatcher.ledger import Transaction, cards, outcomes
@@ -113,7 +113,8 @@ def _second_look(world: World, wanted: Judged) -> Card | Decision:
     world.cards[wanted.key] = answer
     if answer.version == wanted.card.version:
         return answer
-    fresh = facts.with_bot(world, facts.candidate(world, answer, wanted.board, released=wanted.candidate.released))
+    seen = facts.candidate(world, answer, wanted.board, released=wanted.candidate.released)
+    fresh = facts.with_bot(world, trusting.judged(world, seen))
     decision = gates.quick(fresh, world.now)
     return decision if decision.action is not wanted.decision.action else answer
 

@@ -26,10 +26,11 @@ from connectors.forge import operations
 from connectors.forge.board_moving import SETTLING
 from connectors.forge.board_moving import Mover as Moving
 from connectors.forge.board_reading import WATCHING, BoardReader
-from connectors.forge.cards import BoardPlan
+from connectors.forge.cards import BoardPlan, text_digest
 from connectors.forge.client import ForgeClient, Traits
 from connectors.forge.code_changes import CHANGES
 from connectors.forge.desk import Desk, Words
+from connectors.forge.entrants import Entrants
 from connectors.forge.issue_changes import edited, new_comment, own_comments
 from connectors.forge.memory import ForgeMemory
 from connectors.forge.records import ForgeComment, Missing, Subject
@@ -63,6 +64,7 @@ class LabelBoard:
         self._plan, self._hands = plan, hands
         self._reader = BoardReader(plan, client, hands.memory, hands.clock, hands.observer)
         self._moving = Moving(self._reader, hands.sending, hands.clock, hands.observer)
+        self._entrants = Entrants(plan, client, self._reader, hands.clock)
         self._shown: Listing | None = None
 
     def columns(self) -> tuple[Column, ...]:
@@ -161,8 +163,23 @@ class LabelBoard:
         return bool(made)
 
     def may_write(self, login: str) -> bool:
-        """Whether this person may write to the repository. Raises ``ForgeError``."""
-        return self.client.may_write(login, WATCHING)
+        """Whether this person may write to the repository, as the forge said within a minute. Raises ``ForgeError``."""
+        return self._entrants.may_write(login)
+
+    def entrant(self, card: Card) -> str:
+        """The login of whoever moved the card in last, ourselves left out; its author when the forge tells of no move.
+
+        Raises ``ForgeError``.
+        """
+        return self._entrants.of(card)
+
+    def entered_again(self, card: Card) -> Card | None:
+        """The card, when somebody took it out and put it back since it was seen there. Raises ``ForgeError``."""
+        return self._entrants.again(card)
+
+    def unchanged(self, card: Card) -> bool:
+        """Whether the card's text is what it was when it was moved in."""
+        return not card.pinned or text_digest(card.title, card.body) == card.pinned
 
     def last_move_in(self, card_id: str) -> Mover | None:
         """Who put the card into its column, as the forge tells it; None when it does not."""

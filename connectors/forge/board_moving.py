@@ -21,7 +21,7 @@ from connectors.errand import Errand, Purpose
 from connectors.errors import ColumnLost, ConnectorError, ForgeRefused, MovePending, UnknownColumn
 from connectors.forge.board_reading import BoardReader
 from connectors.forge.board_reading import Sight as Seen
-from connectors.forge.cards import moved_card
+from connectors.forge.cards import moved_card, text_digest
 from connectors.forge.columns import same
 from connectors.forge.memory import Crossing, Placed
 from connectors.forge.records import Issue, LabelDef, LabelSwap, Missing
@@ -230,7 +230,10 @@ class Mover:
         memory = self.reader.memory
         placed = seen.card
         if (placed.column or "") != target or placed.column_by is not mover.kind:
-            place = Placed(target, mover.kind, self.clock.now(), mover.name, mover.run_id)
+            kept = (placed.entrant, placed.pinned)
+            if mover.kind not in (MoverKind.DISPATCHER, MoverKind.BOT):
+                kept = ("", text_digest(placed.title, placed.body))
+            place = Placed(target, mover.kind, self.clock.now(), mover.name, mover.run_id, 0, *kept)
             made = memory.place({placed.id: place})
             placed = moved_card(placed, made[placed.id])
         memory.cross(placed.id, None)

@@ -15,7 +15,7 @@ from connectors.base import Absent, AbsentKind, Clock, Listing, Lookup, Unread
 from connectors.card import Card, CardRef, MoverKind
 from connectors.errand import Errand, Purpose
 from connectors.errors import ConnectorError, ForgeError, Unreachable
-from connectors.forge.cards import BoardPlan, Spotted, card_of, refs, spot
+from connectors.forge.cards import BoardPlan, Spotted, card_of, refs, spot, text_digest
 from connectors.forge.client import ForgeClient
 from connectors.forge.columns import Resolved, Seen, known_of, resolve
 from connectors.forge.desk import whole
@@ -209,7 +209,7 @@ class BoardReader:
             spots[issue.number] = spot(self.plan, issue, found, known.crossing if known else None, folds_case=folds)
             placed = self._place(issue, spots[issue.number], known, found, errand)
             if placed is not None:
-                news[str(issue.number)] = placed
+                news[str(issue.number)] = _entered(placed, issue, known)
         placed_now = {key: each.placed for key, each in remembered.items()} | dict(self.memory.place(news))
         left = BLOCKERS_READ
         sights = []
@@ -308,3 +308,10 @@ class BoardReader:
         found = refs(self.plan, read.items, issue.body) if read.complete and not read.unfit else None
         self._links[issue.number] = (f"{issue.updated_at}{issue.etag}", self.clock.now() + BLOCKERS_KEPT, found)
         return found
+
+
+def _entered(placed: Placed, issue: Issue, known: Remembered | None) -> Placed:
+    """The place with who moved the card in and its text then; a move of ours takes both over from before."""
+    if placed.by in (MoverKind.DISPATCHER, MoverKind.BOT) and known is not None:
+        return replace(placed, entrant=known.placed.entrant, pinned=known.placed.pinned)
+    return replace(placed, entrant=placed.mover, pinned=text_digest(issue.title, issue.body))

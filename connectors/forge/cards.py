@@ -85,6 +85,8 @@ def card_of(
         column_sequence=placed.sequence,
         column_run=placed.run_id,
         column_mover=placed.mover,
+        entrant=placed.entrant,
+        pinned=placed.pinned,
         body=issue.body,
         columns_seen=spotted.columns,
         closed=not issue.is_open,
@@ -110,7 +112,15 @@ def moved_card(card: Card, placed: Placed) -> Card:
         column_sequence=placed.sequence,
         column_run=placed.run_id,
         column_mover=placed.mover,
+        entrant=placed.entrant,
+        pinned=placed.pinned,
     )
+
+
+def text_digest(title: str, body: str) -> str:
+    """What a card's text is recognised by; line ends and the blanks behind a text do not count."""
+    text = "\n".join((title, *body.splitlines())).rstrip()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def priority(issue: Issue, labels: Mapping[str, int]) -> int:

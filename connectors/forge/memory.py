@@ -25,7 +25,11 @@ class KnownLabel:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A card's column (empty: none of ours), who put it there, when, and the store sequence of that move."""
+    """A card's column (empty: none of ours), who put it there, when, and the store sequence of that move.
+
+    ``entrant`` is the login of the last person who moved it, as far as the forge told, and ``pinned`` the digest of
+    its text at that move; moves of ours leave both as they are.
+    """
 
     column: str
     by: MoverKind
@@ -33,6 +37,8 @@ class Placed:
     mover: str = ""
     run_id: str = ""
     sequence: int = 0
+    entrant: str = ""
+    pinned: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,9 +252,10 @@ class CheckRunPayload(Payload):
 
 
 class PermissionPayload(Payload):
-    """What somebody may do in a repository."""
+    """What somebody may do in a repository; ``role_name`` tells triage from read."""
 
     permission: str
+    role_name: str = ""
 
 
 class AppPayload(Payload):

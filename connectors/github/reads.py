@@ -119,9 +119,11 @@ class Reads(Wired):
         return found
 
     def may_write(self, login: str, errand: Errand) -> bool:
-        """Whether somebody may push."""
+        """Whether somebody may push, or triage: whoever may label."""
         found = self._one(errand, f"/collaborators/{quote(login, safe='')}/permission", mapping.PERMISSION)
-        return not isinstance(found, Missing) and found.permission in ("admin", "maintain", "write")
+        if isinstance(found, Missing):
+            return False
+        return found.permission in ("admin", "maintain", "write") or found.role_name == "triage"
 
     def hooks(self, errand: Errand) -> Read[Hook]:
         """The repository's webhooks, for those who may see them."""

@@ -141,6 +141,7 @@ class BoardMemory:
 def _remembered(row: Row) -> Remembered:
     by = MoverKind(row["by"]) if row["by"] else MoverKind.FORGE
     placed = Placed(row["column"], by, row["since"], row["mover"], row["run_id"], row["sequence"])
+    placed = replace(placed, entrant=row["entrant"], pinned=row["pinned"])
     crossing = Crossing(row["origin"], row["target"].removeprefix(_NONE)) if row["target"] else None
     return Remembered(placed, crossing, row["note"])
 
@@ -153,6 +154,8 @@ def _values(placed: Placed) -> dict[str, object]:
         "run_id": placed.run_id,
         "sequence": placed.sequence,
         "since": placed.since,
+        "entrant": placed.entrant,
+        "pinned": placed.pinned,
     }
 
 

@@ -99,7 +99,7 @@ ForgeColumn = _table("forge_column", "board name", texts="board name configured 
 ForgeCard = _table(
     "forge_card",
     "board card_id",
-    texts="board card_id column by mover run_id origin target note",
+    texts="board card_id column by mover run_id origin target note entrant pinned",
     numbers="sequence",
     instants="since",
 )
@@ -110,6 +110,7 @@ ForgeClaim = _table(
     numbers="epoch",
     instants="until",
 )
+ForgeMirror = _table("forge_mirror", "board source_id", texts="board source_id card_id column version")
 ForgeDelivery = _table(
     "forge_delivery", "forge delivery_id", texts="forge delivery_id board event", instants="received_at"
 )

@@ -260,6 +260,8 @@ class ForgeCardRow(LedgerTable, table=True):
     origin: str = ""
     target: str = ""
     note: str = ""
+    entrant: str = ""
+    pinned: str = ""
 
 
 class ForgeClaimRow(LedgerTable, table=True):
@@ -273,6 +275,17 @@ class ForgeClaimRow(LedgerTable, table=True):
     epoch: int = 0
     state: str = ""
     until: datetime = _instant()
+
+
+class ForgeMirrorRow(LedgerTable, table=True):
+    """A card that was copied from a forge: its copy, the column that both agreed on last, what was copied."""
+
+    __tablename__ = "forge_mirror"
+    board: str = Field(primary_key=True)
+    source_id: str = Field(primary_key=True)
+    card_id: str = ""
+    column: str = ""
+    version: str = ""
 
 
 class ForgeDeliveryRow(LedgerTable, table=True):

@@ -1,4 +1,4 @@
--- ab390d5aec9d9acce56dd7eb18b2317fa07794ece7fb110e6a402910450f8f08
+-- c9037e96d7b33082fd811882876bea8984432641d94799883f18991d2d8a2696
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
@@ -259,6 +259,8 @@ CREATE TABLE forge_card (
 	origin VARCHAR NOT NULL, 
 	target VARCHAR NOT NULL, 
 	note VARCHAR NOT NULL, 
+	entrant VARCHAR NOT NULL, 
+	pinned VARCHAR NOT NULL, 
 	PRIMARY KEY (board, card_id)
 );
 CREATE TABLE forge_claim (
@@ -291,6 +293,14 @@ CREATE TABLE forge_limit (
 	credential VARCHAR NOT NULL, 
 	state VARCHAR NOT NULL, 
 	PRIMARY KEY (credential)
+);
+CREATE TABLE forge_mirror (
+	board VARCHAR NOT NULL, 
+	source_id VARCHAR NOT NULL, 
+	card_id VARCHAR NOT NULL, 
+	"column" VARCHAR NOT NULL, 
+	version VARCHAR NOT NULL, 
+	PRIMARY KEY (board, source_id)
 );
 CREATE TABLE give_up (
 	board VARCHAR NOT NULL, 

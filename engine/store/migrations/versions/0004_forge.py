@@ -43,6 +43,8 @@ def upgrade() -> None:
         _text("origin"),
         _text("target"),
         _text("note"),
+        _text("entrant"),
+        _text("pinned"),
         sa.PrimaryKeyConstraint("board", "card_id"),
     )
     op.create_table(
@@ -55,6 +57,15 @@ def upgrade() -> None:
         _text("state"),
         sa.Column("until", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("board", "card_id"),
+    )
+    op.create_table(
+        "forge_mirror",
+        _text("board"),
+        _text("source_id"),
+        _text("card_id"),
+        _text("column"),
+        _text("version"),
+        sa.PrimaryKeyConstraint("board", "source_id"),
     )
     op.create_table(
         "forge_delivery",
