@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
@@ -73,12 +73,12 @@ def app_credential(kind: str, app: AppIdentity, setting: Setting, limiter: Limit
     return made
 
 
-def client_by_status(client: ForgeClient) -> ForgeClient:
-    """The client of a board whose columns are statuses. Raises ``Unsupported`` where there are none."""
+def client_by_status(client: ForgeClient, mapped: Collection[str]) -> ForgeClient:
+    """The client of a board whose columns are these statuses. Raises ``Unsupported`` where there are none."""
     if client.kind not in BY_STATUS:
         raise Unsupported(f"{client.kind} has no project statuses.", "Map the columns by `label`.")
     seen: Any = _class(BY_STATUS, client.kind)
-    made: ForgeClient = seen.over(client)
+    made: ForgeClient = seen.over(client, mapped)
     return made
 
 

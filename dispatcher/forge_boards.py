@@ -55,7 +55,8 @@ def made(parts: Parts, given: BoardSettings) -> LabelBoard:
 def client_of(forges: Forges, given: BoardSettings) -> ForgeClient:
     """The client through which the board looks. Raises ``Unsupported``."""
     client = forges.client(given.name)
-    return client_by_status(client) if any(each.status for each in given.columns.values()) else client
+    mapped = {each.status for each in given.columns.values() if each.status}
+    return client_by_status(client, mapped) if mapped else client
 
 
 def plan_of(settings: Settings, given: BoardSettings) -> BoardPlan:

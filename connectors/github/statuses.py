@@ -1,9 +1,9 @@
 """A project's status as a board's columns: the client that a board over ``{status: NAME}`` works with.
 
-For such a board a status option is what a label is for others: ``labels`` are the options, an issue carries the name of
-its status in front of its labels, and a swap sets the status, and the state with it, in one GraphQL document. A label
-of the repository that is spelled like an option is left out, so that it is no second column. Actions keep the plain
-client, for which labels are labels (connectors.md 4, 6, 20).
+For such a board a status option is what a column's label is for others: ``labels`` names the options in front of the
+repository's labels, an issue carries the name of its status in front of its own, and a swap sets the status, and the
+state with it, in one GraphQL document. A label of the repository that is spelled like an option is left out, so that it
+is no second column. Actions keep the plain client, for which labels are labels (connectors.md 4, 6, 20).
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ def document(*, option: bool | None, is_open: bool | None) -> str:
     return f"mutation({', '.join(takes)}) {{ {state} {status} }}"
 
 
+OPTION = "status:"
+"""What an option's id begins with among labels; a label's own id is a number."""
 CHOICES = (None, True, False)
 DOCUMENTS = tuple(
     document(option=option, is_open=is_open)
@@ -58,16 +60,20 @@ DOCUMENTS = tuple(
 
 
 class StatusClient(GitHubClient):
-    """A GitHub client whose labels are the options of a project's status field."""
+    """A GitHub client for which the options of a project's status field are labels too."""
 
     _options: frozenset[str] = frozenset()
+    _mapped: frozenset[str] = frozenset()
 
     @classmethod
-    def over(cls, client: ForgeClient) -> StatusClient:
-        """The same connection, seen so. Raises ``Unsupported`` for one without a project."""
+    def over(cls, client: ForgeClient, mapped: Collection[str]) -> StatusClient:
+        """The same connection, seen so; ``mapped`` are the statuses that are columns, which no label stands in for when
+        they are lost. Raises ``Unsupported`` for a connection without a project."""
         if not isinstance(client, GitHubClient) or client.target.project is None:
             raise Unsupported("Columns are mapped by status, and the board has no project.", "Give it `project:`.")
-        return cls(client.transport, client.target, url=client.url, app=client.app)
+        made = cls(client.transport, client.target, url=client.url, app=client.app)
+        made._mapped = frozenset(mapped)
+        return made
 
     @property
     def traits(self) -> Traits:
@@ -75,10 +81,13 @@ class StatusClient(GitHubClient):
         return Traits(swaps=True, lists_whole=True, label_history=False, projects=True)
 
     def labels(self, errand: Errand) -> Read[LabelDef]:
-        """The options of the status field, as they are now."""
+        """The options of the status field as they are now, then the labels that are spelled like none of them."""
         field = self.project_field(errand)
-        self._options = frozenset(field.options)
-        return Read(tuple(LabelDef(option, name) for name, option in field.options.items()))
+        self._options = self._mapped.union(field.options)
+        options = tuple(LabelDef(OPTION + option, name) for name, option in field.options.items())
+        rest = super().labels(errand)
+        plain = tuple(label for label in rest.items if label.name not in self._options)
+        return replace(rest, items=(*options, *plain))
 
     def issues(self, query: IssueQuery, errand: Errand) -> Read[Issue]:
         """Issues of the project; archived ones are in no column that starts anything."""
@@ -119,12 +128,18 @@ class StatusClient(GitHubClient):
         return Sighting(found, absent, unread)
 
     def add_label(self, number: int, label: LabelDef, errand: Errand) -> None:
-        """Set the status."""
-        self.swap_labels(number, LabelSwap(add=label), errand)
+        """Set the status, or add a label of the repository."""
+        if _is_option(label):
+            self.swap_labels(number, LabelSwap(add=label), errand)
+        else:
+            super().add_label(number, label, errand)
 
     def remove_label(self, number: int, label: LabelDef, errand: Errand) -> None:
-        """Clear the status, when it is this one."""
-        self.swap_labels(number, LabelSwap(remove=label), errand)
+        """Clear the status, when it is this one, or take a label of the repository away."""
+        if _is_option(label):
+            self.swap_labels(number, LabelSwap(remove=label), errand)
+        else:
+            super().remove_label(number, label, errand)
 
     def swap_labels(self, number: int, swap: LabelSwap, errand: Errand) -> None:
         """Set or clear the status, open or close the issue: one document. The option is resolved by its name right
@@ -164,6 +179,10 @@ class StatusClient(GitHubClient):
         """The issue as a board over statuses sees it."""
         rest = tuple(label for label in issue.labels if label not in self._options)
         return replace(issue, labels=((status, *rest) if status else rest))
+
+
+def _is_option(label: LabelDef) -> bool:
+    return label.id.startswith(OPTION)
 
 
 def _option(swap: LabelSwap, place: Membership | None) -> bool | None:

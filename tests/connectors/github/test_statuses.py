@@ -23,7 +23,7 @@ Pair = tuple[FakeForge, StatusClient]
 @pytest.fixture
 def pair() -> Iterator[Pair]:
     with fake("github") as forge, github(forge, project=PROJECT) as client:
-        found = client_by_status(client)
+        found = client_by_status(client, ("ready",))
         assert isinstance(found, StatusClient)
         yield forge, found
 
@@ -113,12 +113,27 @@ def test_a_status_that_somebody_else_set_meanwhile_is_not_cleared(pair: Pair) ->
     assert status_of(client, number) == ""
 
 
+def test_a_label_of_the_repository_stays_a_label(pair: Pair) -> None:
+    forge, client = pair
+    number = forge.issue()
+    forge.act("add_item", number=number, status="ready")
+    names = [label.name for label in client.labels(READ).items]
+    assert names.count("ready") == 1
+    client.add_label(number, option(client, "bug"), WRITE)
+    found = client.issue(number, READ)
+    assert isinstance(found, Issue)
+    assert found.labels == ("ready", "bug")
+    client.remove_label(number, option(client, "bug"), replace(WRITE, effect_id="e2"))
+    assert forge.labels_of(number) == []
+    assert status_of(client, number) == "ready"
+
+
 def test_a_lost_option_and_a_card_outside_the_project_are_refused(pair: Pair) -> None:
     forge, client = pair
     inside, outside = forge.issue(), forge.issue()
     forge.act("add_item", number=inside, status="ready")
     with pytest.raises(ForgeRefused, match="no status"):
-        client.add_label(inside, LabelDef("x", "nothing"), WRITE)
+        client.add_label(inside, LabelDef("status:x", "nothing"), WRITE)
     with pytest.raises(ForgeRefused, match="not on project"):
         client.add_label(outside, option(client, "ready"), WRITE)
     with pytest.raises(ForgeRefused):
@@ -128,6 +143,6 @@ def test_a_lost_option_and_a_card_outside_the_project_are_refused(pair: Pair) ->
 
 def test_statuses_want_a_project_and_a_forge_that_has_them() -> None:
     with fake("github") as forge, github(forge) as client, pytest.raises(Unsupported, match="project"):
-        client_by_status(client)
+        client_by_status(client, ("ready",))
     with fake("forgejo") as forge, client_of(forge) as other, pytest.raises(Unsupported, match="no project statuses"):
-        client_by_status(other)
+        client_by_status(other, ("ready",))
