@@ -121,6 +121,8 @@ class BoardSettings(ForgeSettings):
     route_vars: dict[str, dict[str, Any]] = Field(default_factory=dict)
     columns: dict[str, ColumnMapping] = Field(default_factory=dict)
     trust: TrustSettings = TrustSettings()
+    mirror: str | None = None
+    """On a native board: the board of a forge whose cards are copied here, and whose columns follow this one."""
     comments: tuple[CommentOn, ...] = ("parked", "gave_up", "failed")
     priority_labels: dict[str, int] = Field(default_factory=dict)
     require_labels: tuple[str, ...] = ()
@@ -131,7 +133,7 @@ class BoardSettings(ForgeSettings):
     @classmethod
     def _trust_of_kind(cls, data: Any) -> Any:
         """A native board trusts whoever can write to its store; forges ask for write permission."""
-        if isinstance(data, dict) and data.get("kind", "native") == "native":
+        if isinstance(data, dict) and data.get("kind", "native") == "native" and not data.get("mirror"):
             given = data.get("trust", {})
             if isinstance(given, dict):
                 return {**data, "trust": {"who": "anyone", "pin_body": False, **given}}
@@ -140,6 +142,8 @@ class BoardSettings(ForgeSettings):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.kind != "native":
+            if self.mirror:
+                raise ValueError("only a native board can mirror another; the forge's board is named by it")
             if not self.repo:
                 raise ValueError(f"a {self.kind} board needs repo")
             _require_forge_keys(self.kind, self)

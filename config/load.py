@@ -153,6 +153,22 @@ def _validate(data: dict[str, Any], problems: list[Problem]) -> Settings | None:
         return None
 
 
+def _mirror(settings: Settings, index: int) -> Iterator[Problem]:
+    """What a board mirrors is a board of a forge, and one board's alone; columns that both have follow each other."""
+    board, key = settings.boards[index], f"boards[{index}].mirror"
+    if not board.mirror:
+        return
+    other = next((each for each in settings.boards if each.name == board.mirror), None)
+    if other is None or other.kind == "native":
+        names = {each.name for each in settings.boards if each.kind != "native"}
+        hint = did_you_mean(board.mirror, names)
+        yield Problem(f'"{board.mirror}" is no board of a forge', key, hint or "Name one that is configured here.")
+    elif any(each.mirror == board.mirror for each in settings.boards[:index]):
+        yield Problem(f'"{board.mirror}" is mirrored twice', key, "Let one board mirror it.")
+    elif not other.columns:
+        yield Problem(f'"{board.mirror}" maps no columns', key, "Map its columns; those that both have follow.")
+
+
 def _meaning(settings: Settings) -> Iterator[Problem]:
     """What the shape alone does not show: names used twice, unknown references, columns that cannot work."""
     if not settings.boards:
@@ -163,6 +179,7 @@ def _meaning(settings: Settings) -> Iterator[Problem]:
             hint = "Give each board and each connection a name of its own."
             yield Problem(f'the name "{board.name}" is used twice', f"boards[{index}].name", hint)
         seen.add(board.name)
+        yield from _mirror(settings, index)
         for key, reference in unknown_in_board(board):
             text = f"{{{{{reference}}}}} is not known in a template"
             yield Problem(text, f"boards[{index}].{key}", did_you_mean(reference, {*KNOWN_NAMES, "card.fields.NAME"}))

@@ -236,6 +236,11 @@ class Settings(Section):
         return made
 
     @property
+    def mirrored(self) -> frozenset[str]:
+        """The boards of forges that a native board mirrors; they are not dispatched themselves."""
+        return frozenset(board.mirror for board in self.boards if board.mirror)
+
+    @property
     def origin(self) -> Origin:
         """Where these settings came from."""
         return self._origin

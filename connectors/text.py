@@ -36,6 +36,11 @@ def check_title(title: str) -> str:
     return title
 
 
+def fit_title(title: str) -> str:
+    """A title of somebody else's making as a card may have it: cut, without NUL, and never empty."""
+    return title.replace("\x00", "")[:TITLE_CHARACTERS].strip() or "(no title)"
+
+
 def check_text(what: str, text: str) -> str:
     """A body or a comment as it is. Raises ``InvalidText`` above 1 MiB of UTF-8."""
     _check_characters(what, text)

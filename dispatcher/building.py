@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from config.catalogue import find_bot
 from config.settings import Settings
@@ -29,6 +29,7 @@ from engine.process import clean_environment
 from engine.store.owners import owner_here
 
 if TYPE_CHECKING:
+    from connectors.forge.board import LabelBoard
     from dispatcher.wiring import Wiring
 
 
@@ -51,6 +52,11 @@ def _engine(wiring: Wiring, settings: Settings, kept: Kept, bots: Bots) -> Engin
     return IsolatedRuns(*given).within(Surrounding(wiring.store_dir, wiring.store_url, config, kept.environment))
 
 
+def _mirrors(wiring: Wiring, settings: Settings) -> Mapping[str, LabelBoard]:
+    """native board -> the forge's board that it mirrors."""
+    return {each.name: cast("LabelBoard", wiring.boards[each.mirror]) for each in settings.boards if each.mirror}
+
+
 def build(wiring: Wiring, settings: Settings, kept: Kept, removed: frozenset[str] = frozenset()) -> Station:
     """The station of these settings; ``removed`` names the boards in them that are only watched."""
     paths, folder = settings.bots.paths, settings.origin.folder
@@ -58,13 +64,15 @@ def build(wiring: Wiring, settings: Settings, kept: Kept, removed: frozenset[str
     outputs = wiring.store_dir / "output"
     clock, tally = wiring.clock, kept.memory.tally
     bots = Bots(clock, wiring.around)
+    mirrored = settings.mirrored
 
     def find(name: str) -> Path | None:
         return find_bot(name, paths, folder)
 
     return Station(
         settings=settings,
-        boards=wiring.boards,
+        boards={name: board for name, board in wiring.boards.items() if name not in mirrored},
+        mirrors=_mirrors(wiring, settings),
         store=wiring.store,
         store_name=wiring.store_name,
         ledger=wiring.ledger.measured(

@@ -67,6 +67,10 @@ def explain(wiring: Wiring, environment: Mapping[str, str], text: str) -> Explan
     world = World(station, station.clock.now(), dry=True)
     reading.begin(world)
     card = _card(wiring, text)
+    if card.board not in station.boards:
+        copy = next((name for name, board in station.mirrors.items() if board.name == card.board), card.board)
+        text = f"Card #{card.number} of {card.board} is worked on as its copy on {copy}."
+        raise UnknownCard(text, f"Explain that one: pointsman card list --board {copy}.")
     reconcile.reconcile(world)
     reading.read(world)
     key = (card.board, card.id)

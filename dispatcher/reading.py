@@ -107,8 +107,12 @@ def _store_error(world: World) -> str:
 
 
 def read(world: World) -> None:
-    """T5: every board; then, by id, the cards under way and the blockers that no listing showed."""
+    """T5: what is mirrored, then every board; then, by id, the cards under way and blockers that no listing showed."""
     clock, tally = world.station.clock, world.station.memory.tally
+    if world.station.mirrors:
+        from dispatcher.mirroring import mirror
+
+        mirror(world)
     for name, board in world.station.boards.items():
         seen, since = world.reads[name], clock.monotonic()
         if seen.standby:

@@ -34,7 +34,8 @@ def recover(world: World) -> None:
     """T2: finish or undo what a dead owner left half-done; our own starts under way are left alone."""
     if not world.dry:
         led = [name for name, read in world.reads.items() if not read.standby]
-        recover_writes(world.station, led, world.now)
+        mirrored = [world.station.mirrors[name].name for name in led if name in world.station.mirrors]
+        recover_writes(world.station, [*led, *mirrored], world.now)
     if world.station.leadership.shared:
         instances = {claim.owner.instance for claim in world.snapshot.claims.values() if claim.owner.instance}
         world.living = world.station.leadership.living(instances)

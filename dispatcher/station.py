@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from config.boards import BoardSettings
 from config.settings import HookSettings, Settings
@@ -30,6 +30,9 @@ from dispatcher.workspaces import Place, Workspaces, key_of
 from engine.ports import Clock, IdMaker
 from engine.run import Owner
 from engine.store.store import Store
+
+if TYPE_CHECKING:
+    from connectors.forge.board import LabelBoard
 
 REMOVED = "removed from the configuration; what it has under way is watched to its end"
 """Why nothing is picked up from a board that the configuration names no more."""
@@ -223,6 +226,8 @@ class Station:
     leadership: Leadership
     journal: WriteRows | None = None
     """The rows of writes to boards of forges, None where there is no such board."""
+    mirrors: Mapping[str, LabelBoard] = field(default_factory=dict)
+    """native board -> the board of a forge that it mirrors, which is not dispatched itself."""
     removed: frozenset[str] = frozenset()
     """Boards that the configuration names no more; what they have under way is watched to its end."""
 

@@ -1,0 +1,36 @@
+"""The rows of cards that were copied from a forge's board (``mirroring``)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from dispatcher.ledger.rows import many, put
+from dispatcher.ledger.schema import ForgeMirror
+
+if TYPE_CHECKING:
+    from dispatcher.ledger.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A card of a forge and its copy on a native board: the column that both agreed on last, and the version of the
+    forge's card whose texts were copied."""
+
+    board: str
+    source_id: str
+    card_id: str
+    column: str
+    version: str
+
+
+def copies(ledger: Ledger, board: str) -> dict[str, Copy]:
+    """forge's card id -> its copy on this native board."""
+    with ledger.database.read_raw() as cursor:
+        return {row["source_id"]: Copy(**row) for row in many(cursor, ForgeMirror, board=board)}
+
+
+def keep(ledger: Ledger, copy: Copy) -> None:
+    """Write the row."""
+    with ledger.write() as cursor:
+        put(cursor, ForgeMirror, asdict(copy))
