@@ -20,6 +20,7 @@ HIDDEN = "***"
 LEAST_CHARACTERS = 8
 _BREAK = r"(?:[ \t]*(?:\r\n|[\n\r\v\f\x85\u2028\u2029]|\\r\\n|\\n|\\r)[ \t]*)"
 _BREAKS = re.compile(_BREAK)
+_LINE_ENDS = re.compile(r"[ \t]*(?:\r\n|[\n\r\v\f\x85\u2028\u2029])[ \t]*")
 _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-")
 _ESCAPED = re.compile(r"((?:\\u[0-9a-fA-F]{4})+)|\\(.)", re.DOTALL)
 _JSON_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
@@ -143,12 +144,12 @@ class Form:
 
 def _views(text: str) -> tuple[str, ...]:
     """The text as a search sees it: without line ends, then with the escapes of URLs and of JSON undone."""
-    compact = _BREAKS.sub("", text)
-    views = [compact]
-    if "\\" in compact:
-        views.append(_ESCAPED.sub(_unescaped, compact))
-    views += [unquote_plus(view) for view in views if "%" in view or "+" in view]
-    views += [unquote(view) for view in views[:2] if "%" in view]
+    # A backslash and an ``n`` may be an escaped line end or a part of the value: both readings are looked at.
+    views = list(dict.fromkeys((_LINE_ENDS.sub("", text), _BREAKS.sub("", text))))
+    views += [_ESCAPED.sub(_unescaped, view) for view in views if "\\" in view]
+    plain = tuple(views)
+    views += [unquote_plus(view) for view in plain if "%" in view or "+" in view]
+    views += [unquote(view) for view in plain if "%" in view]
     return tuple(views)
 
 
@@ -179,7 +180,7 @@ def _either_case(digits: str) -> str:
 
 
 def _forms(value: str) -> Iterator[Form]:
-    yield Form(_BREAKS.sub("", value))
+    yield Form(_LINE_ENDS.sub("", value))
     yield from (Form(core, in_base64=True) for core in sorted(set(_base64_cores(value))))
 
 

@@ -69,16 +69,6 @@ def test_a_forge_without_apps_refuses_one() -> None:
         known.client("c0")
 
 
-def test_a_token_of_five_characters_is_refused() -> None:
-    """C144: by the client; the configuration says it with exit 2."""
-    with (
-        fake("github") as forge,
-        forges(at(forge, token="12345")) as known,
-        pytest.raises(Unsupported, match="at least 8"),
-    ):
-        known.client("c0")
-
-
 def test_two_connections_with_one_token_share_their_limiter() -> None:
     """C113."""
     with fake("github") as forge:
