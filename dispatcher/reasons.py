@@ -99,8 +99,12 @@ _CAP_END = "one of them ends"
 REASONS: Mapping[Reason, ReasonRow] = MappingProxyType(
     {
         _R.STOPPING: _row(1, "the daemon is stopping since {at}", "start it again"),
-        _R.DAEMON_PAUSED: _row(2, "pick-up is paused by {who} since {at}", "POST /api/dispatcher/resume"),
-        _R.DAEMON_DRAINING: _row(3, "draining: {n} runs finish, nothing new starts", "POST /api/dispatcher/resume"),
+        _R.DAEMON_PAUSED: _row(
+            2, "pick-up is paused by {who} since {at}", "pickup resume, or POST /api/dispatcher/resume"
+        ),
+        _R.DAEMON_DRAINING: _row(
+            3, "draining: {n} runs finish, nothing new starts", "pickup resume, or POST /api/dispatcher/resume"
+        ),
         _R.STORE_DEGRADED: _row(4, "the store takes no writes: {error}", "free space or repair; checked each tick"),
         _R.COST_CAP_DAILY: _row(
             5, "{spent} of {limit} USD spent on {day} (UTC)", "next UTC day, or a raised limits.max_cost_per_day_usd"

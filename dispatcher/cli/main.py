@@ -55,6 +55,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         "board": Verb("dispatcher.cli.board", "show, export or import the board and its columns", _B, "NOTHING"),
         "card": Verb("dispatcher.cli.card", "create, list, show, move and change cards", _B, "NOTHING"),
         "dispatch": Verb("dispatcher.cli.dispatch", "watch the boards and run what their cards ask for", _D, "BOTS"),
+        "pickup": Verb("dispatcher.cli.pickup", "tell whether work is picked up, or pause, drain and resume it", _D),
         "explain": Verb("dispatcher.cli.explain", "tell why a card starts or does not", _D),
         "doctor": Verb("dispatcher.cli.doctor", "look at store, locks, clock, columns, git and bots", _D),
         "effects": Verb("dispatcher.cli.effects", "list and settle remote calls whose answer was lost", _D),

@@ -19,10 +19,9 @@ from dispatcher.daemon.counting import count
 from dispatcher.daemon.generations import Generations
 from dispatcher.daemon.inbox import Inbox
 from dispatcher.instance import InstanceLocks
-from dispatcher.ledger import daemon_rows
-from dispatcher.ledger.records import DesiredState
 from dispatcher.metrics import Metrics
 from dispatcher.notify import Notifier
+from dispatcher.pickup import want
 from dispatcher.refusals import Refused
 from dispatcher.slots import Slots, Work
 from dispatcher.state import instant
@@ -71,7 +70,7 @@ class Daemon:
         self._station: Station | None = None
         self._ticking = threading.Lock()
         self._seen: tuple[int | None, int] = (None, -1)
-        self._told: list[Mapping[str, object]] = []
+        self._desired = ""
 
     @property
     def slots(self) -> Slots:
@@ -174,6 +173,9 @@ class Daemon:
         if report.complete:
             self.last_complete = self.clock.monotonic()
         self.notifier.status(self.status())
+        desired = report.state.get("desired")
+        if isinstance(desired, dict):
+            self._tell_desired(str(desired["state"]), desired["by"])
 
     def _mark(self, _phase: str) -> None:
         self.progress = self.clock.monotonic()
@@ -254,11 +256,14 @@ class Daemon:
 
     def desire(self, state: str, by: str) -> None:
         """Store what people ask for."""
-        with self.wiring.ledger.write() as connection:
-            daemon_rows.want(connection, DesiredState(state, by, self.clock.now()))
-            if Desired(state) is Desired.RUNNING:
-                daemon_rows.close_breakers(connection, "board")
-        _log.info(_DESIRED[Desired(state)], by=by)
+        want(self.wiring.ledger, Desired(state), by, self.clock.now())
+        self._tell_desired(state, by)
+
+    def _tell_desired(self, state: str, by: object) -> None:
+        """Say it once when it changes, whoever stored it."""
+        before, self._desired = self._desired, state
+        if before != state and Desired(state) in _DESIRED and (before or Desired(state) is not Desired.RUNNING):
+            _log.info(_DESIRED[Desired(state)], by=by)
 
     def reload(self) -> bool:
         """Read the configuration again; whether there is a next generation."""
