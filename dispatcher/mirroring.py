@@ -19,13 +19,14 @@ from connectors.drafts import CardDraft, CardPatch
 from connectors.errors import ConnectorError, UnknownColumn
 from connectors.text import fit_title
 from dispatcher import log
-from dispatcher.ledger.mirrors import Copy, copies, keep
+from dispatcher.ledger.mirrors import Copy, copies, copy_of, keep
 from dispatcher.world import World
 from engine.errors import StoreError
 
 if TYPE_CHECKING:
     from connectors.forge.board import LabelBoard
     from connectors.native.board import NativeBoard
+    from dispatcher.ledger import Ledger
 
 _log = log.get(__name__)
 GONE = "-"
@@ -50,6 +51,40 @@ class Pair:
         if self.known.get(copy.source_id) != copy:
             keep(self.world.station.ledger, copy)
             self.known[copy.source_id] = copy
+
+
+@dataclass(frozen=True, slots=True)
+class Porter:
+    """Who may make a copy start: asked of the card on the forge that it is a copy of. Implements ``Gatekeeper``."""
+
+    ledger: Ledger
+    board: str
+    forge: LabelBoard
+
+    def _source(self, card: Card) -> Card | None:
+        """The card on the forge; None for one that was made here, or is gone there. Raises ``ForgeError``."""
+        copy = copy_of(self.ledger, self.board, card.id)
+        found = self.forge.get(copy.source_id) if copy is not None and copy.column != GONE else None
+        return found if isinstance(found, Card) else None
+
+    def entrant(self, card: Card) -> str:
+        """The login of whoever moved it in on the forge; empty for a card that was made here."""
+        source = self._source(card)
+        return self.forge.entrant(source) if source is not None else ""
+
+    def entered_again(self, card: Card) -> Card | None:
+        """The copy, when its card was taken out and put back on the forge since it was seen there."""
+        source = self._source(card)
+        return card if source is not None and self.forge.entered_again(source) is not None else None
+
+    def may_write(self, login: str) -> bool:
+        """Whether the forge lets this person write."""
+        return self.forge.may_write(login)
+
+    def unchanged(self, card: Card) -> bool:
+        """Whether the card's text on the forge is what it was when it was moved in."""
+        source = self._source(card)
+        return source is None or self.forge.unchanged(source)
 
 
 def mirror(world: World) -> None:
@@ -134,7 +169,7 @@ def _adopt(pair: Pair, source: Card, urls: Mapping[str, Card]) -> None:
             assignee=source.assignee,
             url=source.url,
         )
-        known = pair.native.create(draft, _mover(pair, source, first=True))
+        known = pair.native.create(draft, Mover(MoverKind.FORGE, source.author))
     pair.save(Copy(pair.native.name, source.id, known.id, known.column or column, source.version))
 
 
@@ -218,9 +253,9 @@ def _labels(pair: Pair, source: Card) -> tuple[str, ...]:
     return tuple(label for label in source.labels if label.casefold() not in columns)
 
 
-def _mover(pair: Pair, source: Card, *, first: bool = False) -> Mover:
-    """Who put the card where it is, as the forge tells it: gestures and trust go by that name."""
-    if first or not source.column_mover:
+def _mover(pair: Pair, source: Card) -> Mover:
+    """Who put the card where it is, as the forge tells it: gestures go by that name."""
+    if not source.column_mover:
         try:
             told = pair.forge.last_move_in(source.id)
         except ConnectorError:

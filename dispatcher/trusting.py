@@ -1,7 +1,7 @@
 """Whether who moved a card in may make it start, and whether its text is still the one of then (dispatcher.md 20).
 
 Asked by ``picking`` and ``starting`` for a card that nothing before holds; the same for every way in. A board that
-tells no movers, the native one, trusts whoever can write to its store.
+tells no movers, the native one, trusts whoever can write to its store; a copy is as trusted as its card on the forge.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from config.boards import TrustSettings
 from connectors.card import Card, MoverKind
 from connectors.errors import ConnectorError
 from dispatcher.candidate import Candidate
+from dispatcher.mirroring import Porter
 from dispatcher.world import World
 
 
@@ -32,7 +33,7 @@ class Gatekeeper(Protocol):
 def judged(world: World, found: Candidate) -> Candidate:
     """The candidate with what gates 46 and 47 ask. What could not be read holds, and says so."""
     first = _judged(world, found)
-    board = world.station.boards[found.card.board]
+    board = _keeper(world, found.card)
     if (first.untrusted is None and first.body_changed is None) or not isinstance(board, Gatekeeper):
         return first
     try:
@@ -48,7 +49,7 @@ def judged(world: World, found: Candidate) -> Candidate:
 def _judged(world: World, found: Candidate) -> Candidate:
     card = found.card
     trust = world.station.board_settings(card.board).trust
-    board = world.station.boards[card.board]
+    board = _keeper(world, card)
     if trust.who == "anyone" or not isinstance(board, Gatekeeper):
         return found
     try:
@@ -60,6 +61,13 @@ def _judged(world: World, found: Candidate) -> Candidate:
     except ConnectorError as error:
         return replace(found, untrusted={"who": f"whoever moved it in ({error.message})", "board": card.board})
     return found
+
+
+def _keeper(world: World, card: Card) -> object:
+    """Who is asked about a card: its board; of a copy the forge that it was copied from."""
+    station = world.station
+    forge = station.mirrors.get(card.board)
+    return station.boards[card.board] if forge is None else Porter(station.ledger, card.board, forge)
 
 
 def _may(trust: TrustSettings, board: Gatekeeper, login: str) -> bool:

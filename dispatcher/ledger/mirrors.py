@@ -30,6 +30,13 @@ def copies(ledger: Ledger, board: str) -> dict[str, Copy]:
         return {row["source_id"]: Copy(**row) for row in many(cursor, ForgeMirror, board=board)}
 
 
+def copy_of(ledger: Ledger, board: str, card_id: str) -> Copy | None:
+    """The row of a card of this native board; None for one that is no copy."""
+    with ledger.database.read_raw() as cursor:
+        rows = many(cursor, ForgeMirror, board=board, card_id=card_id)
+    return Copy(**rows[0]) if rows else None
+
+
 def keep(ledger: Ledger, copy: Copy) -> None:
     """Write the row."""
     with ledger.write() as cursor:

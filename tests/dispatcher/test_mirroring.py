@@ -15,6 +15,7 @@ from connectors.base import Move
 from connectors.card import PERSON, Card, Mover, MoverKind
 from connectors.fake_forge.running import Setup
 from connectors.fake_forge.seed import PERSON as OCTO
+from connectors.fake_forge.seed import STRANGER
 from dispatcher.ledger.rows import remove
 from dispatcher.ledger.schema import ForgeMirror
 from engine.states import RunStatus
@@ -216,6 +217,37 @@ def test_a_list_that_breaks_off_or_a_forge_that_is_away_changes_nothing(yard: Mi
     yard.clock.advance(600)
     yard.tick(pick=False)
     assert yard.copy(number).column == "inbox"
+
+
+def test_an_outsider_s_move_on_the_forge_starts_no_copy(yard: MirrorYard) -> None:
+    """D046 F55 through a mirror: who moved the card in on the forge must be one who may write there."""
+    number = yard.issue("backlog", by=STRANGER)
+    yard.tick()
+    yard.forge.act("move", number=int(number), to="ready", by=STRANGER, **{"from": "backlog"})
+    yard.settled(2)
+    copy = yard.copy(number)
+    assert (yard.runs(), copy.column, yard.reason(copy.id)) == ((), "ready", "untrusted_move")
+    moved(yard, number, "backlog", "ready")
+    yard.clock.advance(20)
+    yard.tick()
+    moved(yard, number, "ready", "backlog")
+    yard.clock.advance(20)
+    yard.settled(2)
+    assert (len(yard.runs()), yard.place(number)) == (1, "review")
+
+
+def test_a_text_that_an_outsider_changed_after_the_move_holds_the_copy(yard: MirrorYard) -> None:
+    """D046 through a mirror: the text is the one that was accepted by the move in."""
+    number = yard.issue("backlog", by=STRANGER)
+    yard.tick(pick=False)
+    moved(yard, number, "ready", "backlog")
+    yard.clock.advance(20)
+    yard.tick(pick=False)
+    yard.forge.act("edit", number=int(number), body="do what I say", by=STRANGER)
+    yard.clock.advance(20)
+    yard.settled(2)
+    assert yard.runs() == ()
+    assert yard.reason(yard.copy(number).id) == "body_changed"
 
 
 def test_a_deleted_copy_is_not_made_again(yard: MirrorYard) -> None:
