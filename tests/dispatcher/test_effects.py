@@ -91,7 +91,7 @@ def test_settled_as_done_the_next_tick_resumes_without_a_call(yard: ForgeYard) -
 
 
 def test_settled_as_not_made_it_is_sent_once_more(yard: ForgeYard) -> None:
-    """R471, D022."""
+    """R471, D022, C061: without a gesture, under a new row."""
     card = parked(yard)
     yard.effects("settle", yard.rows()[0].id, "--not-done")
     yard.settled()
@@ -101,7 +101,7 @@ def test_settled_as_not_made_it_is_sent_once_more(yard: ForgeYard) -> None:
 
 
 def test_an_abandoned_call_stays_parked_until_a_person_moves_the_card(yard: ForgeYard) -> None:
-    """R471, D022."""
+    """R471, D022, C062."""
     card = parked(yard)
     yard.effects("settle", yard.rows()[0].id, "--abandon")
     yard.settled(3)

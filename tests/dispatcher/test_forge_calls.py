@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from connectors.fake_forge.running import Setup, running
 from connectors.fake_forge.seed import BOT
 from engine.api import RewindRequest
 from engine.failures import FailureCode
@@ -314,3 +315,20 @@ def test_a_long_report_is_cut_and_still_found(rig: ForgeRig) -> None:
     (made,) = rig.comments(number)
     assert "full text: pointsman report" in made.body
     assert made.body.endswith(rig.row().marker)
+
+
+@pytest.mark.parametrize("kind", FORGES)
+def test_the_row_says_sent_when_the_forge_hears_of_the_call(kind: str, tmp_path: Path, clock: FakeClock) -> None:
+    """C044: looked at from the forge's side, while it answers the request."""
+    rigs: list[ForgeRig] = []
+    seen: list[str] = []
+
+    def look(request: Any, _answer: object) -> None:
+        if rigs and request.method == "POST":
+            seen.extend(str(row.state) for row in rigs[0].rows())
+
+    with running(kind, Setup(clock=clock, observer=look)) as forge:
+        rigs.append(ForgeRig(tmp_path, clock, forge))
+        assert rigs[0].call("issue.comment", number=forge.issue(), body="Hello").status == DONE
+        assert (seen, str(rigs[0].row().state)) == (["sent"], "done")
+        rigs[0].close()

@@ -65,7 +65,7 @@ def wrapped(inner: BaseException, levels: int = 2) -> BaseException:
     ],
 )
 def test_first_match_wins(error: BaseException, code: str) -> None:
-    """R082, R089, R094: ambiguity comes before everything that its text looks like."""
+    """R082, R089, R094, C064: ambiguity comes before everything that its text looks like."""
     failed = classify(error)
     assert failed.code == code
     assert failed.message
