@@ -21,6 +21,7 @@ from dispatcher.publishing import publish
 from dispatcher.reading import begin, read
 from dispatcher.reconcile import reconcile, recover
 from dispatcher.settle import settle_all
+from dispatcher.showing import show
 from dispatcher.station import Station
 from dispatcher.world import Decided, Gauges, World
 from engine.errors import StoreError
@@ -61,6 +62,7 @@ def pick_all(world: World) -> None:
     boards = {name: facts.board_facts(world, name) for name in world.reads}
     for card in candidates(world):
         world.careful(world, (card.board, card.id), partial(pick, world, card, boards[card.board]))
+    show(world)
 
 
 def careful(world: World, key: Key, work: Callable[[], None]) -> None:
