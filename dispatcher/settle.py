@@ -199,6 +199,9 @@ def _moved(world: World, ended: Ended, settlement: Settlement) -> bool | None:
         return None
     if settlement.moved or not to or not _may_move(world, ended, card):
         return settlement.moved
+    pending = world.snapshot.pending.get(ended.link.key)
+    if pending is not None and world.now < pending.next_at and card.column == pending.origin:
+        return None  # the board did not take it lately; the pauses grow
     result = moving.move(world, card, to, settlement.follows.value)
     if result.outcome is moving.Outcome.PENDING:
         return None
@@ -219,7 +222,7 @@ def _may_move(world: World, ended: Ended, card: Card) -> bool:
         return False
     if card.column_by is MoverKind.BOT and card.column_run == ended.record.id:
         return False
-    if card.column == link.expected_column and card.column_by is MoverKind.DISPATCHER:
+    if card.column_by is MoverKind.DISPATCHER:  # also where the answer to our move was lost
         return True
     before = card.column_sequence < ended.record.outcome_sequence
     eligible = card.column in world.columns_of(card.board).eligible

@@ -241,7 +241,7 @@ def test_a_person_between_the_halves_wins(forge_bench: ForgeBench) -> None:
 
 
 def test_labels_that_are_no_columns_survive_every_move(bench: Bench) -> None:
-    """Case 13, C023."""
+    """Case 13, C023, F27."""
     card = bench.make(labels=("bug",))
     for column in ("in_progress", "review", "done"):
         assert isinstance(bench.move(card, column), Moved)
@@ -282,7 +282,7 @@ def test_a_label_is_added_and_removed_once(forge_bench: ForgeBench) -> None:
     "name", ["stat: stale", "lifecycle/stale", "approved?", "bug#1", "a%2Fb", "\u2764\ufe0f heart"], ids=ascii
 )
 def test_a_label_of_any_spelling_is_removed(forge_bench: ForgeBench, name: str) -> None:
-    """Case 16, C033."""
+    """Case 16, C033, F30."""
     card = forge_bench.make(labels=(name,))
     assert forge_bench.board.remove_label(card, name)
     assert forge_bench.labels(card) == []
@@ -377,7 +377,7 @@ def test_another_s_comment_is_not_edited(forge_bench: ForgeBench) -> None:
 
 
 def test_the_status_comment_is_one_and_made_anew_when_deleted(forge_bench: ForgeBench) -> None:
-    """C080."""
+    """C080 F39."""
     card = forge_bench.make()
     forge_bench.board.get(card)
     first = forge_bench.board.post_status(card, "Parked", place="run 1")

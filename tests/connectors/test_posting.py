@@ -167,7 +167,7 @@ def test_a_cut_falls_on_a_line_end_that_is_near() -> None:
 
 
 def test_a_million_characters_fit_where_a_million_are_allowed() -> None:
-    """C148."""
+    """C148 F40."""
     assert not compose("x" * 999_000, GITLAB, NONE, MARKER).cut
     assert compose("x" * 1_000_001, GITLAB, NONE, MARKER).cut
 

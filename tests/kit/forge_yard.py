@@ -35,6 +35,8 @@ shutdown: {{grace: 0s}}
 class ForgeYard(Yard):
     """One daemon over one folder and one fake forge."""
 
+    connected = True
+
     def __init__(self, folder: Path, clock: FakeClock, forge: FakeForge, bot: str = "") -> None:
         self.forge = forge
         columns = ", ".join(f"{name}: {{label: {name}}}" for name in COLUMNS)

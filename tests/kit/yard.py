@@ -102,7 +102,9 @@ class Yard:
     """One daemon over one folder. ``again`` is what a new start of the daemon finds."""
 
     remote: Remote | None = None
-    """What runs connector operations."""
+    """What runs connector operations, unless ``connected``."""
+    connected = False
+    """Whether runs reach the connections of the configuration."""
     catalogue: Mapping[str, Operation] | None = None
 
     def __init__(self, folder: Path, clock: Clock, config: str = CONFIG, bot: str = "", **environment: str) -> None:
@@ -119,7 +121,8 @@ class Yard:
         store = self.folder / "store"
         self.wiring = Wiring(settings, store_dir=store, store_url=f"sqlite:///{store / 'pointsman.db'}")
         self.wiring.clock = self.clock
-        self.wiring.remote, self.wiring.catalogue = self.remote, self.catalogue
+        if not self.connected:
+            self.wiring.remote, self.wiring.catalogue = self.remote, self.catalogue
         self.daemon = Daemon(self.wiring, self.environment, Inbox())
         self.daemon.open()
 

@@ -59,7 +59,7 @@ def test_an_operation_that_is_refused_changes_nothing(name: str) -> None:
 
 @every
 def test_a_lost_answer_is_decided_by_the_class_of_the_operation(name: str) -> None:
-    """C069: lost answer. C051 to C053: one request, and what happened is found."""
+    """C069: lost answer. C051 to C053, F37: one request, and what happened is found."""
     entry = NAMES[name][1]
     effect = entry.effect_on(NAMES[name][0])
     nth = 1 if effect is Effect.READ else first_change(name)

@@ -106,7 +106,7 @@ def test_a_deleted_comment_stays_in_doubt(forge: str) -> None:
 
 @on_each
 def test_a_long_report_is_cut_and_still_found(forge: str) -> None:
-    """C078, C148: the forge takes it, the marker is last and whole."""
+    """C078, C148, F39, F40: the forge takes it, the marker is last and whole."""
     with stage(f"{forge}.issue.comment") as on:
         on.given["body"] = "hello 👨‍👩‍👧\n" * 7_000
         lose(on)

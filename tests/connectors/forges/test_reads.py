@@ -308,7 +308,7 @@ def test_a_payload_that_does_not_fit_is_told_by_its_field(forge: FakeForge, clie
 
 
 def test_a_filter_that_the_forge_ignores_widens_nothing(forge: FakeForge, client: ForgeClient) -> None:
-    """C028: a label that the forge knows no more, a filter that it ignores: only cards that carry it are listed."""
+    """C028 F31: a label that the forge knows no more, a filter that it ignores: only cards that carry it are listed."""
     forge.issue(labels=["bug"])
     carries = forge.issue(labels=["ready"])
     ready, review = label(forge, "ready"), label(forge, "review")

@@ -61,7 +61,7 @@ def mutations(forge: FakeForge) -> list[tuple[str, str]]:
 
 
 def test_a_label_comes_and_goes_alone(forge: FakeForge, client: ForgeClient) -> None:
-    """C023: what others put on stays, and no request replaces a set."""
+    """C023 F27: what others put on stays, and no request replaces a set."""
     number = forge.issue(labels=["bug", "ready"])
     client.add_label(number, label(client, "review"), WRITE)
     client.remove_label(number, label(client, "ready"), WRITE)
@@ -90,7 +90,7 @@ def test_gitlab_moves_a_card_in_one_request(forge: FakeForge, client: ForgeClien
 
 @pytest.mark.parametrize("name", ["stat: stale", "lifecycle/stale", "approved?", "bug#1", "a%2Fb", "🏷️", "trailing "])
 def test_labels_of_any_spelling_come_and_go(forge: FakeForge, client: ForgeClient, name: str) -> None:
-    """C030, C033: a removal names the label so that exactly it goes; Forgejo's goes by number."""
+    """C030, C033, F30, F31: a removal names the label so that exactly it goes; Forgejo's goes by number."""
     name = name.strip() if forge.kind == "gitlab" else name  # GitLab keeps no blank at the end
     number = forge.issue(labels=[name, "bug"])
     target = label(client, name)
@@ -109,7 +109,7 @@ def test_labels_of_two_cases_are_two_labels(forge: FakeForge, client: ForgeClien
 
 
 def test_a_label_that_the_forge_drops_in_silence_shows_in_the_read_back(forge: FakeForge, client: ForgeClient) -> None:
-    """C029: the call itself raises nothing."""
+    """C029 F31: the call itself raises nothing."""
     number = forge.issue()
     gone = label(client, "review")
     forge.act("delete_label", label="review")
