@@ -7,7 +7,7 @@ WORKERS ?= auto
 REPOSITORY ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format lint types floors test bench docs rows lock demo demo-forge
+.PHONY: help setup check format lint types floors test bench simulation soak docs rows lock demo demo-forge
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,12 @@ test: setup ## the tests
 
 bench: setup ## the measurements, one after the other
 	$(BIN)/python -m tests.benchmarks
+
+simulation: setup ## ten thousand histories of faults under a simulated clock
+	$(BIN)/python -m tests.simulation --seeds 10000
+
+soak: setup ## an hour of real processes, killed at random
+	$(BIN)/python -m tests.soak --minutes 60 --slots 8
 
 docs: setup ## write the generated tables of the pages
 	$(BIN)/python tests/house/tables.py

@@ -138,6 +138,8 @@ def _cap_raised(world: World, card: Card, record: RunRecord) -> bool:
     if park is None:
         return False
     told = json.loads(park.facts)
+    if "axis" not in told:  # parked for another reason by now
+        told = world.station.engine.budget_stop(record.id)
     asked = {
         "iterations": record.ask.max_iterations,
         "tokens": record.ask.max_tokens,

@@ -26,9 +26,8 @@ def observe(world: World) -> None:
     """T6: compare each card under way with its link."""
     active = world.snapshot.active()
     lost = {key for key in active if _away(world, key)}
-    for key in sorted(active):
-        if key in lost and _too_many(world, key, lost, active):
-            continue
+    doubted = _doubted(world, lost, active)
+    for key in sorted(active - doubted):
         world.careful(world, key, partial(_observe_one, world, key))
     if world.wrote:
         world.refresh()
@@ -42,16 +41,16 @@ def _away(world: World, key: Key) -> bool:
     return card is not None and link is not None and _left(world, card, link)
 
 
-def _too_many(world: World, key: Key, lost: set[Key], active: frozenset[Key]) -> bool:
+def _doubted(world: World, lost: set[Key], active: frozenset[Key]) -> frozenset[Key]:
     """The brake of section 14: one fault must not interrupt many; a second complete read that says the same may."""
-    board = key[0]
-    of_board = [other for other in active if other[0] == board]
-    gone_here = {other for other in lost if other[0] == board}
-    if len(gone_here) <= max(LEAST, len(of_board) // 2):
-        return False
-    seen = world.station.memory.disappeared
-    before, seen[board] = seen.get(board, frozenset()), frozenset(gone_here)
-    return key not in before
+    seen, doubted = world.station.memory.disappeared, frozenset[Key]()
+    for board in {key[0] for key in active} | set(seen):
+        of_board = [key for key in active if key[0] == board]
+        gone_here = frozenset(key for key in lost if key[0] == board)
+        many = len(gone_here) > max(LEAST, len(of_board) // 2)
+        before, seen[board] = seen.get(board, frozenset()), gone_here if many else frozenset()
+        doubted |= gone_here - before if many else frozenset()
+    return doubted
 
 
 def _left(world: World, card: Card, link: Link) -> bool:
@@ -81,11 +80,19 @@ def _observe_one(world: World, key: Key) -> None:
         return
     park = world.snapshot.parks.get(key)
     if park is not None:
+        if _arrived(world, card):
+            moving.expect(world, card)
         _parked(world, card, link, park)
     elif world.station.slots.has(key):
         _executing(world, card, link)
     else:
         _waiting(world, card, link)
+
+
+def _arrived(world: World, card: Card) -> bool:
+    """Whether a move of ours whose answer was lost is seen."""
+    pending = world.snapshot.pending.get((card.board, card.id))
+    return pending is not None and card.column == pending.to and card.column_by is MoverKind.DISPATCHER
 
 
 def _never_claimed(world: World, key: Key, card: Card | None) -> None:

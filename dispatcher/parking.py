@@ -45,6 +45,8 @@ def _one(world: World, card: Card, link: Link) -> None:
     told = facts.run_facts(world, card)
     record = world.runs.get(link.last_run)
     decision = decide(told, world.now)
+    if park is not None and not told.gesture and _move_again(world, card):
+        return
     if park is not None and record is not None and states.is_running(record.status):
         _resumed(world, card, link)
     elif park is not None and told.found in (Found.NONE, Found.ABSENT):
@@ -53,6 +55,15 @@ def _one(world: World, card: Card, link: Link) -> None:
         _park(world, card, told, record, decision)
     elif decision.action is Action.GIVE_UP and record is not None and key not in world.snapshot.give_ups:
         give_up(world, card, record, decision)
+
+
+def _move_again(world: World, card: Card) -> bool:
+    """A park's move that the board did not take is made again when its pause is over; whether it was."""
+    pending = world.snapshot.pending.get((card.board, card.id))
+    if pending is None or world.dry or world.now < pending.next_at or card.column != pending.origin:
+        return False
+    moving.move(world, card, pending.to, pending.why)
+    return True
 
 
 def park_now(world: World, card: Card) -> bool:

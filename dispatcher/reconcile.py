@@ -82,7 +82,9 @@ def _recover_claim(world: World, key: Key, claim: Claim, intent: Intent | None) 
     record = world.runs.get(claim.run_id)
     running = record is not None and states.is_running(record.status)
     if intent is None and record is not None and not running:
-        return  # its outcome waits for T4, which releases or keeps the claim
+        if world.is_settled(record):  # carried already: the claim goes back to what the card still needs it for
+            _write(world, partial(_drop, world=world, key=key))
+        return  # else its outcome waits for T4, which releases or keeps the claim
     if intent is None and claim.owner.instance == world.station.owner.instance:
         return
     if intent is not None and not running and _locked(world, claim.run_id):
@@ -105,12 +107,11 @@ def _adopt(connection: Transaction, world: World, claim: Claim, running: bool) -
     if running:
         cards.door_passed(connection, claim.key)
     else:
-        cards.close_intent(connection, claim.key)
-        cards.keep_claim(connection, claim.key, ClaimState.RETRYING)
+        _drop(connection, world, claim.key)
 
 
 def _drop(connection: Transaction, world: World, key: Key) -> None:
-    """A start that never reached a run: the claim goes back to what the card still needs it for."""
+    """A start that reached no run, or whose run is over: the claim goes back to what the card still needs it for."""
     cards.close_intent(connection, key)
     if key in world.snapshot.parks:
         cards.keep_claim(connection, key, ClaimState.PARKED)

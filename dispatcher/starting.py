@@ -70,10 +70,10 @@ def _claimed(world: World, wanted: Judged, begun: cards.Start) -> int:
     station = world.station
     with station.ledger.write() as connection:
         breakers.by_person(world, connection, wanted.card)
-        cards.open_intent(connection, begun, station.owner, world.now)
         epoch = cards.take(connection, begun.key, begun.number, station.owner, world.now)
-        if not epoch:
-            cards.close_intent(connection, begun.key)
+        if epoch:
+            cards.open_intent(connection, begun, station.owner, world.now)
+        else:  # the intent that may be there is the owner's
             breakers.repeat(station, connection, begun.key, Reason.CLAIMED_ELSEWHERE.value)
     if epoch:
         world.tell(begun.key, BoardEventType.CARD_CLAIMED, {"epoch": epoch, "run_id": begun.run_id})
@@ -92,6 +92,7 @@ def _planned(world: World, wanted: Judged) -> cards.Start:
         origin=wanted.card.column or "",
         attended=wanted.candidate.run.gesture,
         resets=wanted.candidate.run.gesture and not wanted.candidate.consumed,
+        status="" if fresh else wanted.candidate.run.status,
         bot=chosen.bot if chosen else "",
     )
 

@@ -1,0 +1,67 @@
+"""``python -m tests.simulation``: plays seeds, and tells a broken one's shortened history. Exit 1 when one broke."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from tests.simulation.playing import Verdict, play_seed, play_seeds, told
+
+CHUNK = 50
+
+
+@dataclass
+class Sum:
+    """What was played."""
+
+    seeds: int = 0
+    ticks: int = 0
+
+
+def arguments(given: list[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("--seed", type=int, help="play this one again and print what happens")
+    parser.add_argument("--seeds", type=int, default=1000, help="how many to play")
+    parser.add_argument("--first", type=int, default=0, help="the first of them")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--budget", type=float, default=0.0, help="stop after so many seconds; 0 plays all")
+    return parser.parse_args(given)
+
+
+def main(given: list[str]) -> int:
+    """Play, tell, and say how much was played in how long."""
+    wanted = arguments(given)
+    if wanted.seed is not None:
+        verdict = play_seed(wanted.seed, shorten=True)
+        sys.stdout.write(told(verdict, whole=True))
+        return 1 if verdict.law else 0
+    began, done, broken = time.monotonic(), Sum(), list[Verdict]()
+    with ProcessPoolExecutor(wanted.jobs) as pool:
+        starts = range(wanted.first, wanted.first + wanted.seeds, CHUNK)
+        last = wanted.first + wanted.seeds
+        waiting = [pool.submit(play_seeds, start, min(start + CHUNK, last)) for start in starts]
+        for each in as_completed(waiting):
+            if each.cancelled():
+                continue
+            for verdict in each.result():
+                done.seeds, done.ticks = done.seeds + 1, done.ticks + verdict.ticks
+                if verdict.law:
+                    broken.append(verdict)
+                    sys.stdout.write(told(verdict))
+            if (wanted.budget and time.monotonic() - began > wanted.budget) or len(broken) > 20:
+                pool.shutdown(wait=False, cancel_futures=True)
+                break
+    seconds = time.monotonic() - began
+    sys.stdout.write(
+        f"simulation: {done.seeds} seeds, {done.ticks} ticks in {seconds:.0f} s, {len(broken)} broke an invariant\n"
+    )
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

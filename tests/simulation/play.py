@@ -1,0 +1,358 @@
+"""Playing a history: the product's tick, gates, ledger and policy over a real store in memory, a board and a script.
+
+One ``Stage`` per process keeps what is dear (an open store, settings); one ``Play`` is one history. A history replays
+exactly: nothing in it reads the real clock, a real process or a random number of its own.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from zlib import crc32
+
+from config.load import load
+from config.settings import HookSettings, Settings
+from connectors.base import StopReason
+from connectors.memory.board import MemoryBoard
+from connectors.native.defaults import DEFAULT_COLUMNS
+from dispatcher import tick
+from dispatcher.hooks import Call, HookEnd
+from dispatcher.leading import Leadership
+from dispatcher.ledger import Ledger, daemon_rows
+from dispatcher.ledger.records import DesiredState
+from dispatcher.slots import Work
+from dispatcher.station import Memory, Station
+from dispatcher.workspaces import Mark
+from engine.run import Owner
+from engine.store.store import Store
+from tests.kit.clock import FakeClock
+from tests.kit.ids import CountingIds
+from tests.simulation import people
+from tests.simulation.history import Happening, History, Step
+from tests.simulation.machine import Door, Machine
+from tests.simulation.parts import MemoryWorkspaces, ScriptedSlots, SimulatedKeeper, SimulatedLeases
+from tests.simulation.seams import (
+    Crashed,
+    Deed,
+    Fault,
+    Seams,
+    SimulatedBoard,
+    SimulatedCrashPoints,
+    SimulatedDatabase,
+)
+from tests.simulation.watch import Broken, Watch
+
+BASE = "boards: [{name: native, kind: native, bot: bots/work.bot, vars: {title: '{{card.title}}'}}]\n"
+VARIANTS = (
+    BASE + "retry: {max_attempts: 3, base: 10s, cap: 300s}\nruns: {orphan_grace: 5s, stall_timeout: 60s}\n",
+    BASE + "retry: {max_attempts: 2, base: 1s, cap: 5s}\nruns: {orphan_grace: 2s, stall_timeout: 600s}\n"
+    "concurrency: {max: 1}\nhooks: {before_run: {script: 'true'}, after_run: {script: 'true'}}\n",
+    BASE + "retry: {max_attempts: 5, base: 10s, cap: 60s}\nconcurrency: {max: 2, wip: {review: 2}}\n"
+    "runs: {orphan_grace: 20s, stall_timeout: 0s}\ncolumns: {completed: done}\nhooks: {after_run: {script: 'true'}}\n",
+    BASE + "retry: {max_attempts: 3, base: 10s, cap: 300s}\nruns: {orphan_grace: 5s, stall_timeout: 60s}\n",
+)
+"""The configurations that histories run under; in the last one two daemons share the store by leases."""
+SHARED = len(VARIANTS) - 1
+CALM = (30.0,) * 12 + (400.0,) * 12 + (3700.0,) * 30
+"""Seconds between the ticks in which everything comes to rest."""
+DESERTED = 2
+"""So many ticks in a row must write nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a variant of the product may replace (``mutants``)."""
+
+    door: Callable[[Machine, Owner, float], Door] = Door
+    ledger: Callable[[SimulatedDatabase], Ledger] = Ledger
+    slots: Callable[[Door], ScriptedSlots] = ScriptedSlots
+
+
+class Stage:
+    """One open store, used for one history after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "bots").mkdir(exist_ok=True)
+        (folder / "bots" / "work.bot").write_text("")
+        self.settings: list[Settings] = []
+        for number, text in enumerate(VARIANTS):
+            file = folder / f"{number}.yaml"
+            file.write_text(text)
+            self.settings.append(load(file, {}))
+        self.database = SimulatedDatabase.open(f"sqlite:///{folder / 'store' / 'p.db'}", synchronous="OFF")
+        with self.database.exclusive() as raw:
+            names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            raw.execute("PRAGMA wal_autocheckpoint=0")
+        self._tables = [name for name in names if name not in ("alembic_version", "store_counter")]
+
+    def clean(self) -> None:
+        """Forget the history before."""
+        wiped = "".join(f"DELETE FROM {name};" for name in self._tables)
+        with self.database.exclusive() as raw:
+            raw.executescript(f"BEGIN; {wiped} UPDATE store_counter SET value = 0; COMMIT;")
+            raw.execute("PRAGMA wal_checkpoint(RESTART)")
+
+
+@contextmanager
+def stage() -> Iterator[Stage]:
+    """A stage in memory, where the system has a folder for that."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(prefix="sim-", dir=memory if memory.is_dir() else None) as folder:
+        made = Stage(Path(folder))
+        try:
+            yield made
+        finally:
+            made.database.close()
+
+
+@dataclass
+class Dispatcher:
+    """One daemon process: everything of it is lost when it dies."""
+
+    owner: Owner
+    station: Station
+    slots: ScriptedSlots
+    memory: Memory
+    board: SimulatedBoard
+    keeper: SimulatedKeeper
+    settings: Settings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.settings = self.station.settings
+
+    @property
+    def leads(self) -> bool:
+        """Whether the board is this daemon's."""
+        return not self.station.leadership.shared or "board:native" in self.keeper.mine
+
+
+class Play:
+    """One history on a stage."""
+
+    def __init__(self, on: Stage, history: History, parts: Parts = Parts()) -> None:
+        on.clean()
+        self.on, self.history, self.parts = on, history, parts
+        self.database = on.database
+        self.settings = on.settings[history.variant]
+        self.clock = FakeClock()
+        self.seams = Seams()
+        self.watch = Watch()
+        self.marks: dict[str, Mark] = {}
+        self.database.seams = self.seams
+        self.seams.elsewhere = self.database.elsewhere
+        self.store = Store(self.database, self.clock, on.folder)
+        self.ids = CountingIds()
+        plain = MemoryBoard("native", DEFAULT_COLUMNS, self.clock, self.ids)
+        self.board = SimulatedBoard(plain, self.database, self.seams)
+        self.machine = Machine(self.store, self.clock, self.seams, self.watch, history.seed)
+        self.machine.board = self.board
+        self.machine.eligible = frozenset(column.name for column in DEFAULT_COLUMNS if column.eligible)
+        self.machine.bound = 3 * self.settings.retry.max_attempts + 6
+        self.machine.ended = self._ended
+        self.watch.machine = self.machine
+        self.board.moved = self.watch.moved
+        self.shared = history.variant == SHARED
+        self.daemons: list[Dispatcher | None] = [None, None]
+        self.ticks = 0
+
+    def run(self) -> None:
+        """The steps, then rest. Raises ``Broken``."""
+        for step in self.history.steps:
+            self.watch.note(step.told())
+            self._step(step)
+        with self.seams.paused():
+            self._rest()
+
+    # -- one step ------------------------------------------------------------------------------------------------------
+    def _step(self, step: Step) -> None:
+        self.seams.arm({each.at: self._deed(each, step) for each in step.happenings if each.at >= 0})
+        self.board.faults.stopped = None
+        self._pass(step.gap)
+        for each in step.happenings:
+            if each.at < 0:
+                with self.seams.paused():
+                    self._before(each, step)
+        self._tick(step.daemon)
+
+    def _pass(self, seconds: float) -> None:
+        """Time goes by and processes run."""
+        self._beat(seconds)
+        since = self.clock.monotonic()
+        self.clock.advance(seconds)
+        with self.seams.paused():
+            for daemon in filter(None, self.daemons):
+                daemon.keeper.renew_all(self.database, since, self.clock.monotonic())
+            self.machine.advance()
+
+    def _beat(self, seconds: float) -> None:
+        now = self.clock.monotonic()
+        for daemon in filter(None, self.daemons):
+            if daemon.memory.pulse._last is not None:
+                for beat in range(int(seconds // 4) + 1):
+                    daemon.memory.pulse.beat(now + 4.0 * beat)
+                daemon.memory.pulse.beat(now + seconds)
+
+    def _deed(self, each: Happening, step: Step) -> Fault | Deed:
+        faults = {"crash": Fault.CRASH, "refuse": Fault.REFUSE, "board": Fault.BOARD}
+        return faults.get(each.what) or partial(self._before, each, step)
+
+    def _before(self, each: Happening, step: Step) -> None:
+        """A deed of the world."""
+        if each.what == "person":
+            people.careful(self, each.number)
+        elif each.what == "crash":
+            self._die(step.daemon, each.number)
+        elif each.what == "other":
+            if self.daemons[1 - step.daemon] is not None:
+                self._tick(1 - step.daemon, nested=True)
+        elif each.what == "threads":
+            self._threads()
+        elif each.what == "pass":
+            self._pass((0.5, 6.0, 70.0)[each.number % 3])
+        elif each.what == "step":
+            self.clock.step((-7200.0, -30.0, 40.0, 10800.0)[each.number % 4])
+        elif each.what == "suspend":
+            self._suspend(7200.0)
+        elif each.what == "freeze":
+            self._freeze(step.daemon)
+        elif each.what == "partial":
+            self.board.faults.stopped = StopReason.PAGE_CAP
+
+    def _suspend(self, seconds: float) -> None:
+        for daemon in filter(None, self.daemons):
+            daemon.memory.pulse.beat(self.clock.monotonic())
+        self.clock.advance(seconds)
+        for each in self.machine.live.values():
+            each.lost += seconds
+            each.ends += seconds
+        self.watch.note("    the machine slept for two hours")
+
+    def _freeze(self, index: int) -> None:
+        """SIGSTOP for two leases, at any moment; the other daemon may take over meanwhile."""
+        daemon = self.daemons[index]
+        if daemon is None or not self.shared:
+            return
+        daemon.keeper.stopped_until = self.clock.monotonic() + 120.0
+        self.watch.note(f"    daemon {index} is stopped for two minutes")
+        for _ in range(3):
+            self._pass(45.0)
+            self._tick(1 - index, nested=True)
+
+    def _threads(self) -> None:
+        for index, daemon in enumerate(self.daemons):
+            if daemon is not None:
+                try:
+                    daemon.slots.run_threads()
+                except Crashed:
+                    self._die(index, index)
+
+    # -- daemons -------------------------------------------------------------------------------------------------------
+    def _daemon(self, index: int) -> Dispatcher:
+        found = self.daemons[index]
+        if found is None:
+            found = self.daemons[index] = self._start()
+            self.watch.note(f"    daemon {index} starts as {found.owner.instance}")
+        return found
+
+    def _start(self) -> Dispatcher:
+        owner = self.machine.process("d")
+        door = self.parts.door(self.machine, owner, self.settings.runs.stall_timeout)
+        slots, memory = self.parts.slots(door), Memory(instance=owner.instance)
+        bot = self.on.folder / "bots" / "work.bot"
+        keeper = SimulatedKeeper(SimulatedLeases(self.database, self.clock, self.shared), owner)
+        station = Station(
+            settings=self.settings,
+            boards={"native": self.board},
+            store=self.store,
+            store_name="sim",
+            ledger=self.parts.ledger(self.database),
+            engine=door,
+            slots=slots,
+            workspaces=MemoryWorkspaces(self.on.folder / "workspaces", self.ids, self.marks),
+            run_hook=self._hook,
+            unsaved=lambda _path: "",
+            find_bot=lambda _name: bot,
+            clock=self.clock,
+            ids=self.ids,
+            owner=owner,
+            crash=SimulatedCrashPoints(self.seams),
+            memory=memory,
+            leadership=Leadership(keeper, self.database, memory.tally),
+        )
+        return Dispatcher(owner, station, slots, memory, self.board, keeper)
+
+    def _hook(self, _settings: HookSettings, call: Call) -> HookEnd:
+        if call.status:
+            record = self.store.runs.get(call.run_id)
+            self.watch.hooked(call.run_id, record.epoch, self.seams.faults)
+            return HookEnd(ok=True)
+        fails = crc32(f"{call.run_id} {call.attempt}".encode()) % 11 == 0
+        return HookEnd(ok=not fails, why="exit 1" if fails else "")
+
+    def _die(self, index: int, number: int) -> None:
+        dead = self.daemons[index]
+        if dead is not None:
+            self.machine.kill(dead.owner.instance, (0.0, 0.0, 30.0, 900.0)[number % 4])
+            self.watch.note(f"    daemon {index} is killed")
+            self.seams.faults += 1
+        self.daemons[index] = None
+
+    def _ended(self, process: str, run_id: str) -> None:
+        for daemon in filter(None, self.daemons):
+            if daemon.owner.instance == process:
+                daemon.slots.ended(run_id)
+
+    def _tick(self, index: int, *, nested: bool = False) -> None:
+        daemon = self._daemon(index)
+        if self.clock.monotonic() < daemon.keeper.stopped_until:
+            return
+        try:
+            report = tick.run(daemon.station, tick.Mode(mark=lambda _phase: self.seams.passed()))
+            if not nested:
+                daemon.slots.run_threads()
+        except Crashed:
+            self._die(index, self.ticks)
+            return
+        self.ticks += 1
+        self.watch.decided(report)
+        self.watch.ticked(daemon, report)
+
+    # -- rest ----------------------------------------------------------------------------------------------------------
+    def _rest(self) -> None:
+        """No more faults: people want it running, one daemon lives, and time goes by until nothing changes."""
+        self.watch.note("rest")
+        self.machine.calm()
+        self.board.faults.stopped = None
+        if self.daemons[1] is not None:
+            self._die(1, 0)
+        with self.database.write_alone() as connection:
+            daemon_rows.want(connection, DesiredState("running", "a person", self.clock.now()))
+            daemon_rows.close_breakers(connection, "board")
+        daemon, still = self._daemon(0), 0
+        for gap in CALM:
+            self._pass(gap)
+            before = self._changes()
+            self._tick(0)
+            self._threads()
+            unchanged = before == self._changes() and not self.machine.live and gap == CALM[-1]
+            still = still + 1 if unchanged else 0
+            if still >= DESERTED:
+                self.watch.at_rest(daemon, daemon.station.ledger.snapshot())
+                return
+        raise Broken(
+            "the system comes to rest", f"it still writes after {sum(CALM):.0f} s; live {sorted(self.machine.live)}"
+        )
+
+    def _changes(self) -> tuple[int, int]:
+        with self.database.exclusive() as raw:
+            return raw.total_changes, len(self.board._events)
+
+
+def works_of(daemon: Dispatcher) -> tuple[Work, ...]:
+    """What its slots are used for."""
+    return daemon.slots.executing()

@@ -1,0 +1,83 @@
+"""Seeds played to a verdict, and how a broken one is told."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+
+from dispatcher import log
+from tests.simulation.history import History, history_of, shortened
+from tests.simulation.play import VARIANTS, Parts, Play, Stage, stage
+from tests.simulation.watch import Broken
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How one seed ended: the law that it broke, if any, with its history and the lines of what happened."""
+
+    seed: int
+    ticks: int
+    law: str = ""
+    error: str = ""
+    history: History | None = None
+    lines: tuple[str, ...] = field(default=())
+
+
+def judged(on: Stage, history: History, parts: Parts = Parts()) -> Verdict:
+    """Play one history."""
+    play = Play(on, history, parts)
+    law = error = ""
+    try:
+        play.run()
+    except Broken as broken:
+        law, error = broken.law, str(broken)
+    except Exception as failure:  # noqa: BLE001 - a tick that raises is a verdict as well
+        law, error = f"no tick raises {type(failure).__name__}", repr(failure)
+    return Verdict(history.seed, play.ticks, law, error, history, tuple(play.watch.line))
+
+
+def shortest(on: Stage, verdict: Verdict, parts: Parts = Parts()) -> Verdict:
+    """The verdict of its shortened history."""
+    assert verdict.history is not None
+    short = shortened(verdict.history, lambda history: judged(on, history, parts).law == verdict.law)
+    return judged(on, short, parts)
+
+
+def play_seed(seed: int, *, shorten: bool = False) -> Verdict:
+    """One seed on a stage of its own."""
+    silent()
+    with stage() as on:
+        verdict = judged(on, history_of(seed, len(VARIANTS)))
+        return shortest(on, verdict) if verdict.law and shorten else verdict
+
+
+def play_seeds(first: int, last: int) -> list[Verdict]:
+    """Seeds from ``first`` up to ``last``, which is not played; only broken ones keep their history."""
+    silent()
+    verdicts = []
+    with stage() as on:
+        for seed in range(first, last):
+            verdict = judged(on, history_of(seed, len(VARIANTS)))
+            if verdict.law:
+                verdicts.append(shortest(on, verdict))
+            else:
+                verdicts.append(Verdict(seed, verdict.ticks))
+    return verdicts
+
+
+def silent() -> None:
+    """No log: what happens is told by the history."""
+    log.configure(level="critical", form="json", stream=io.StringIO())
+
+
+def told(verdict: Verdict, *, whole: bool = False) -> str:
+    """For people: what broke, how short its history is, how to play it again, and what happens in it."""
+    if not verdict.law:
+        return f"seed {verdict.seed}: {verdict.ticks} ticks, every invariant holds\n"
+    steps = len(verdict.history.steps) if verdict.history else 0
+    lines = verdict.lines if whole or len(verdict.lines) < 120 else (*verdict.lines[:40], "    …", *verdict.lines[-60:])
+    body = "\n".join(lines)
+    return (
+        f"seed {verdict.seed} broke an invariant: {verdict.error}\n"
+        f"shortened to {steps} steps; again: python -m tests.simulation --seed {verdict.seed}\n{body}\n\n"
+    )

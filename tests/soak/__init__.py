@@ -1,0 +1,1 @@
+"""Real processes for a long time: ``python -m tests.soak --minutes 60 --slots 8``."""
