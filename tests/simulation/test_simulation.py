@@ -1,8 +1,8 @@
 """The simulation in the suite: some hundred seeds hold, a seed plays the same each time, and known faults are found.
 
-More of it: ``python -m tests.simulation --seeds 10000``. Of the field cases it plays
-F05, F15, F17, F18, F47, F48 and F50 over and over: crashes between any two steps, refused commits, two dispatchers, people in between, clocks that step and
-machines that sleep.
+More of it: ``python -m tests.simulation --seeds 10000``. Of the field cases it plays F05, F15, F17, F18, F47, F48 and
+F50 over and over: crashes between any two steps, refused commits, two dispatchers, people in between, clocks that step
+and machines that sleep.
 """
 
 from __future__ import annotations
