@@ -7,11 +7,12 @@ interrupting, unblocking, releasing) leave a card that still asks for them to th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
-from dispatcher import log, parking
-from dispatcher.policy import Action
-from dispatcher.reasons import Reason
+from dispatcher import log, parking, sharing
+from dispatcher.policy import Action, Decision
+from dispatcher.reasons import Facts, Reason, render
 from dispatcher.starting import Judged, start
 from dispatcher.world import World
 
@@ -39,10 +40,17 @@ def begin_run(world: World, judged: Judged) -> None:
     if world.dry:
         world.note(judged.key, card.number, decision)
         return
-    done = start(world, judged)
+    elsewhere = sharing.claimed(world, card)
+    done = start(world, judged) if elsewhere is None else held(decision, *elsewhere)
     world.note(judged.key, card.number, done)
     if done.action is Action.HOLD:
         world.held[judged.key] = done
+
+
+def held(decision: Decision, reason: Reason, told: Facts) -> Decision:
+    """The decision, turned into a hold."""
+    text, unblock = render(reason, told)
+    return replace(decision, action=Action.HOLD, reason=reason, text=text, unblock=unblock, facts=told)
 
 
 def hold(world: World, judged: Judged) -> None:

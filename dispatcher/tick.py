@@ -21,6 +21,7 @@ from dispatcher.publishing import publish
 from dispatcher.reading import begin, read
 from dispatcher.reconcile import reconcile, recover
 from dispatcher.settle import settle_all
+from dispatcher.sharing import tend
 from dispatcher.showing import show
 from dispatcher.station import Station
 from dispatcher.world import Decided, Gauges, World
@@ -63,6 +64,7 @@ def pick_all(world: World) -> None:
     for card in candidates(world):
         world.careful(world, (card.board, card.id), partial(pick, world, card, boards[card.board]))
     show(world)
+    tend(world)
 
 
 def careful(world: World, key: Key, work: Callable[[], None]) -> None:

@@ -97,6 +97,8 @@ class World:
     wrote: bool = False
     state: Mapping[str, object] = field(default_factory=dict)
     gauges: Gauges = field(default_factory=dict)
+    shared: set[Key] = field(default_factory=set)
+    """Cards of shared boards whose claim on the forge this tick looked after already."""
     errors: dict[Key, str] = field(default_factory=dict)
     bots: dict[str, Path | None] = field(default_factory=dict)
     answered: frozenset[str] | None = None

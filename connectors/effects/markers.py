@@ -15,6 +15,7 @@ _LINE_END = re.compile(r"\r\n|[\n\r\u0085\u2028\u2029]")
 _MARKER = re.compile(r"^\s*<!--\s*pointsman\s+(?P<pairs>.*?)\s*-->\s*$")
 _PAIR = re.compile(r"([a-z_]+)=(\S+)")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_CLAIM_BEGUN = re.compile(r"^\s*<!--\s*pointsman\s+claim\b")
 CLAIM = "claim"
 """The first word of a claim's marker (connectors.md 19)."""
 
@@ -50,6 +51,25 @@ def with_pairs(marker: str, **more: str) -> str:
 
 def markers_in(text: str) -> Iterator[Marker]:
     """Every marker of the text that counts, in order."""
+    for line in _outside_code(text):
+        if found := _MARKER.match(line):
+            pairs = dict(_PAIR.findall(found["pairs"]))
+            yield Marker(MappingProxyType(pairs), found["pairs"].split(" ", 1)[0] == CLAIM)
+
+
+def claim_marker(owner: str, instance: str, epoch: int, until: str, effect_id: str = "") -> str:
+    """The marker of a claim; ``until`` is the forge's time. The effect's id lets a lost answer be looked up."""
+    pairs = {"owner": owner, "instance": instance, "epoch": str(epoch), "until": until, "effect": effect_id}
+    return with_pairs(f"<!-- pointsman {CLAIM} -->", **pairs)
+
+
+def begins_claim(text: str) -> bool:
+    """Whether a line begins like the marker of a claim, whatever became of its rest."""
+    return any(_CLAIM_BEGUN.match(line) for line in _outside_code(text))
+
+
+def _outside_code(text: str) -> Iterator[str]:
+    """The lines outside fenced code."""
     fence = ""
     for line in _LINE_END.split(text):
         opened = _FENCE.match(line)
@@ -58,9 +78,8 @@ def markers_in(text: str) -> Iterator[Marker]:
         elif fence:
             closes = opened and opened[1][0] == fence[0] and len(opened[1]) >= len(fence)
             fence = "" if closes and not line.strip().strip(fence[0]) else fence
-        elif found := _MARKER.match(line):
-            pairs = dict(_PAIR.findall(found["pairs"]))
-            yield Marker(MappingProxyType(pairs), found["pairs"].split(" ", 1)[0] == CLAIM)
+        else:
+            yield line
 
 
 def carries(text: str, effect_id: str) -> bool:

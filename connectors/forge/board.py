@@ -27,6 +27,7 @@ from connectors.forge.board_moving import SETTLING
 from connectors.forge.board_moving import Mover as Moving
 from connectors.forge.board_reading import WATCHING, BoardReader
 from connectors.forge.cards import BoardPlan, text_digest
+from connectors.forge.claiming import ClaimComments
 from connectors.forge.client import ForgeClient, Traits
 from connectors.forge.code_changes import CHANGES
 from connectors.forge.desk import Desk, Words
@@ -65,6 +66,7 @@ class LabelBoard:
         self._reader = BoardReader(plan, client, hands.memory, hands.clock, hands.observer)
         self._moving = Moving(self._reader, hands.sending, hands.clock, hands.observer)
         self._entrants = Entrants(plan, client, self._reader, hands.clock)
+        self.claiming = ClaimComments(plan.name, client, hands.sending, self._desk("", ""), hands.clock, [])
         self._shown: Listing | None = None
 
     def columns(self) -> tuple[Column, ...]:
@@ -313,6 +315,7 @@ PROBES: Mapping[str, Callable[[Desk], operations.Made | operations.Unmade | oper
             "board.comment": _probe_comment,
             "board.status": _probe_comment,
             "board.edit_comment": _probe_request,
+            "board.remove_comment": _probe_request,
             "board.move": _probe_request,
         }
     )

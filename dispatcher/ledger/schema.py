@@ -105,11 +105,12 @@ ForgeCard = _table(
 )
 ForgeClaim = _table(
     "forge_claim",
-    "board card_id",
-    texts="board card_id comment_id instance state",
+    "board card_id what",
+    texts="board card_id what comment_id instance state",
     numbers="epoch",
     instants="until",
 )
+ForgeStore = _table("forge_store", "name", texts="name identity")
 ForgeMirror = _table("forge_mirror", "board source_id", texts="board source_id card_id column version")
 ForgeDelivery = _table(
     "forge_delivery", "forge delivery_id", texts="forge delivery_id board event", instants="received_at"

@@ -265,16 +265,25 @@ class ForgeCardRow(LedgerTable, table=True):
 
 
 class ForgeClaimRow(LedgerTable, table=True):
-    """A claim of ours on a shared board: the intent before its comment, then the comment (connectors.md 19)."""
+    """What shows a claim of ours on a forge: its comment, or its label; the intent first (connectors.md 19)."""
 
     __tablename__ = "forge_claim"
     board: str = Field(primary_key=True)
     card_id: str = Field(primary_key=True)
+    what: str = Field(primary_key=True)
     comment_id: str = ""
     instance: str = ""
     epoch: int = 0
     state: str = ""
     until: datetime = _instant()
+
+
+class ForgeStoreRow(LedgerTable, table=True):
+    """As whom this store claims cards: a random id, made once (connectors.md 19)."""
+
+    __tablename__ = "forge_store"
+    name: str = Field(primary_key=True)
+    identity: str = ""
 
 
 class ForgeMirrorRow(LedgerTable, table=True):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from config.settings import Settings, is_loopback
+from config.settings import ClaimSettings, Settings, is_loopback
 
 
 def test_the_defaults_are_those_of_the_interface() -> None:
@@ -43,3 +43,10 @@ def test_settings_cannot_be_changed() -> None:
 )
 def test_only_loopback_counts_as_safe_without_a_token(host: str, safe: bool) -> None:
     assert is_loopback(host) is safe
+
+
+@pytest.mark.parametrize("claims", [{"arbitration": "ref"}, {"settle_delay": "4s"}])
+def test_claims_that_this_version_cannot_keep_are_refused(claims: dict[str, str]) -> None:
+    """connectors.md 19: comments arbitrate, and at least five seconds lie between writing and reading."""
+    with pytest.raises(ValidationError, match=r"comments only|greater than or equal to 5"):
+        ClaimSettings.model_validate(claims)

@@ -1,4 +1,4 @@
--- c9037e96d7b33082fd811882876bea8984432641d94799883f18991d2d8a2696
+-- 23e7ac4fba156546409aff8226ba33afa3e0eb2553e66de2554b19a8bb4286e2
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
@@ -266,12 +266,13 @@ CREATE TABLE forge_card (
 CREATE TABLE forge_claim (
 	board VARCHAR NOT NULL, 
 	card_id VARCHAR NOT NULL, 
+	what VARCHAR NOT NULL, 
 	comment_id VARCHAR NOT NULL, 
 	instance VARCHAR NOT NULL, 
 	epoch INTEGER NOT NULL, 
 	state VARCHAR NOT NULL, 
 	until TEXT NOT NULL, 
-	PRIMARY KEY (board, card_id)
+	PRIMARY KEY (board, card_id, what)
 );
 CREATE TABLE forge_column (
 	board VARCHAR NOT NULL, 
@@ -301,6 +302,11 @@ CREATE TABLE forge_mirror (
 	"column" VARCHAR NOT NULL, 
 	version VARCHAR NOT NULL, 
 	PRIMARY KEY (board, source_id)
+);
+CREATE TABLE forge_store (
+	name VARCHAR NOT NULL, 
+	identity VARCHAR NOT NULL, 
+	PRIMARY KEY (name)
 );
 CREATE TABLE give_up (
 	board VARCHAR NOT NULL, 

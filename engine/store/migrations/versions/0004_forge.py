@@ -51,13 +51,15 @@ def upgrade() -> None:
         "forge_claim",
         _text("board"),
         _text("card_id"),
+        _text("what"),
         _text("comment_id"),
         _text("instance"),
         _whole("epoch"),
         _text("state"),
         sa.Column("until", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("board", "card_id"),
+        sa.PrimaryKeyConstraint("board", "card_id", "what"),
     )
+    op.create_table("forge_store", _text("name"), _text("identity"), sa.PrimaryKeyConstraint("name"))
     op.create_table(
         "forge_mirror",
         _text("board"),

@@ -1,0 +1,238 @@
+"""Cards of boards that several installations work on: no start before the card is ours on the forge, too (section 9).
+
+Point S3: a claim comment, one settle delay, then the oldest living claim has the card; ``connectors.forge.claims``
+decides. The delay is a stage in the row, so that no other card waits for it. ``tend`` prolongs the claims of this store
+and takes away what no claim of the ledger stands behind any more, whatever ended it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from connectors.card import Card
+from connectors.errors import AmbiguousEffect, ConnectorError, ForgeRefused
+from connectors.forge.claiming import Mark
+from connectors.forge.claims import Claimed, Identity, Standing, Verdict, judge
+from dispatcher import log
+from dispatcher.ledger import claims
+from dispatcher.ledger.claims import ForgeClaimed, Stage
+from dispatcher.ledger.records import ClaimState, Key
+from dispatcher.reasons import Facts, Reason
+from dispatcher.station import INTERRUPT_LEASE_LOST
+from dispatcher.world import World
+
+if TYPE_CHECKING:
+    from connectors.forge.claiming import ClaimComments, Look
+
+_log = log.get(__name__)
+Held = tuple[Reason, Facts]
+"""Why a card does not start, and what fills the reason."""
+
+
+@runtime_checkable
+class Claimable(Protocol):
+    """A board on whose cards claims can be written."""
+
+    @property
+    def claiming(self) -> ClaimComments: ...  # noqa: D102
+
+
+def claimed(world: World, card: Card) -> Held | None:
+    """S3: None when the card may start; else why it does not, yet or at all."""
+    board, key = world.station.boards[card.board], (card.board, card.id)
+    if not isinstance(board, Claimable):
+        return None
+    row = claims.of_board(world.station.ledger, card.board).get(key)
+    try:
+        me = _identity(world, board.claiming, row)
+        look = board.claiming.look(card.id)
+        verdict = judge(look.claims, me, look.at, _lease(world))
+        if not world.station.board_settings(card.board).shared:
+            return _foreign(world, key, verdict)
+        world.shared.add(key)
+        return _placed(world, key, row, _Seen(board.claiming, me, look, verdict))
+    except AmbiguousEffect as error:
+        return Reason.CLAIM_UNCERTAIN, {"what": error.message}
+    except ConnectorError as error:
+        return Reason.CLAIM_UNCERTAIN, {"what": f"its comments could not be read or written: {error.message}"}
+
+
+class _Seen:
+    """One look at a card's claims, and what it means for us."""
+
+    def __init__(self, comments: ClaimComments, me: Identity, look: Look, verdict: Verdict) -> None:
+        self.comments, self.me, self.look, self.verdict = comments, me, look, verdict
+
+    @property
+    def ours(self) -> list[Claimed]:
+        """Our own claims there, the oldest first; more than one after a lost answer only."""
+        found = [each for each in self.look.claims if each.is_ours(self.me)]
+        return sorted(found, key=lambda each: int(each.comment_id))
+
+
+def _placed(world: World, key: Key, row: ForgeClaimed | None, seen: _Seen) -> Held | None:
+    """From no claim to one that is ours, one step at a time."""
+    ledger, instance = world.station.ledger, world.station.owner.instance
+    if row is not None and row.instance != instance and key not in world.snapshot.claims:
+        _forget(world, key, row, seen)  # of a daemon that died before it started anything
+        return claimed(world, world.cards[key])
+    if seen.verdict.standing in (Standing.THEIRS, Standing.UNCERTAIN):
+        if row is not None:
+            _forget(world, key, row, seen)
+        return _foreign(world, key, seen.verdict)
+    if row is None or seen.verdict.standing is Standing.FREE:
+        _away(key, seen)  # ended: another store may have read it so, and an old number must not win again
+        return _written(world, key, seen)
+    first = seen.ours[0]
+    if row.stage is Stage.PLACING:  # its answer was lost; a read shows it
+        row = replace(row, stage=Stage.SETTLING, comment_id=first.comment_id)
+        claims.keep(ledger, row)
+    if not _over(world, row, seen):
+        return _settling()
+    for extra in seen.ours[1:]:
+        seen.comments.remove(key[1], extra.comment_id)
+    if row.stage is not Stage.WON:
+        claims.keep(ledger, replace(row, stage=Stage.WON))
+        _log.info("claim.made", board=key[0], card_id=key[1], epoch=row.epoch, on="forge")
+    world.station.crash.passed("S3")
+    return None
+
+
+def _over(world: World, row: ForgeClaimed, seen: _Seen) -> bool:
+    """Whether the claim is ours for good, or its settle delay is over by the forge's clock."""
+    delay = timedelta(seconds=world.station.settings.claims.settle_delay)
+    return row.stage is Stage.WON or seen.look.at >= row.until - _lease(world) + delay
+
+
+def _written(world: World, key: Key, seen: _Seen) -> Held:
+    """The intent, then the comment; whether it is the oldest is decided after the settle delay."""
+    station = world.station
+    until = seen.look.at + _lease(world)
+    row = ForgeClaimed(key, Stage.PLACING, station.owner.instance, seen.verdict.epoch + 1, until)
+    claims.keep(station.ledger, row)
+    comment_id = seen.comments.write(key[1], _mark(seen.me, row))
+    claims.keep(station.ledger, replace(row, stage=Stage.SETTLING, comment_id=comment_id))
+    return _settling()
+
+
+def _settling() -> Held:
+    return Reason.CLAIMED_ELSEWHERE, {"owner": "nobody yet: our own claim settles", "until": "the next ticks"}
+
+
+def _foreign(world: World, key: Key, verdict: Verdict) -> Held | None:
+    """What another store's claim makes of the card."""
+    by = verdict.by
+    if by is None or verdict.standing in (Standing.FREE, Standing.OURS):
+        return None
+    until = _text(by.ends(_lease(world)))
+    if verdict.standing is Standing.THEIRS:
+        return Reason.CLAIMED_ELSEWHERE, {"owner": f"store {by.owner}", "until": until}
+    if world.station.memory.first_time(f"claim {key} {by.comment_id} {by.changed_at}"):
+        _log.warning("claim.marker_malformed", board=key[0], card_id=key[1], url=by.url)
+    return Reason.CLAIM_UNCERTAIN, {"what": f"{by.url} cannot be read; it counts until {until}"}
+
+
+def tend(world: World) -> None:
+    """Behind T10: claims are prolonged; those that nothing stands behind any more go (E8, and after every undo)."""
+    if world.dry:
+        return
+    for name, read in world.reads.items():
+        board: object = world.station.boards.get(name)
+        if isinstance(board, Claimable) and not read.standby:
+            _tend_board(world, name, board.claiming)
+
+
+def _tend_board(world: World, name: str, comments: ClaimComments) -> None:
+    rows = claims.of_board(world.station.ledger, name)
+    held = world.station.ledger.snapshot().claims if rows else {}
+    for key, row in rows.items():
+        if key in held:
+            if _due(world, row, comments.now()):
+                world.careful(world, key, partial(_carried, comments, row, partial(_renew, world, row)))
+        elif key not in world.shared:
+            world.careful(world, key, partial(_carried, comments, row, partial(_release, world, row)))
+
+
+def _due(world: World, row: ForgeClaimed, now: datetime | None) -> bool:
+    """Whether a third of the lease is over, by the forge's clock; also where that is not known yet."""
+    return now is None or row.stage is not Stage.WON or now >= row.until - _lease(world) * 2 / 3
+
+
+def _carried(comments: ClaimComments, row: ForgeClaimed, work: Callable[[ClaimComments], None]) -> None:
+    """What does not work now is done by the next tick: the row stays."""
+    try:
+        work(comments)
+    except ConnectorError as error:
+        _log.warning("board.degraded", board=row.key[0], card_id=row.key[1], what="claim", error=error.message)
+
+
+def _release(world: World, row: ForgeClaimed, comments: ClaimComments) -> None:
+    try:
+        _forget(world, row.key, row, _seen(world, row, comments))
+    except ForgeRefused as error:
+        if error.status not in (404, 410):
+            raise
+        claims.drop(world.station.ledger, row.key)  # the card is gone, and its comments with it
+
+
+def _seen(world: World, row: ForgeClaimed, comments: ClaimComments) -> _Seen:
+    me, look = _identity(world, comments, row), comments.look(row.key[1])
+    return _Seen(comments, me, look, judge(look.claims, me, look.at, _lease(world)))
+
+
+def _renew(world: World, row: ForgeClaimed, comments: ClaimComments) -> None:
+    """Another end for the claim; one that is another's by now stops the run."""
+    seen = _seen(world, row, comments)
+    if seen.verdict.standing in (Standing.THEIRS, Standing.UNCERTAIN):
+        _log.warning("claim.lost", board=row.key[0], card_id=row.key[1], epoch=row.epoch)
+        claim = world.snapshot.claims.get(row.key)
+        if claim is not None and claim.state is ClaimState.LIVE and claim.run_id:
+            world.station.engine.interrupt(claim.run_id, INTERRUPT_LEASE_LOST)
+    elif seen.verdict.standing is Standing.FREE:
+        _away(row.key, seen)
+        _written(world, row.key, seen)
+    elif row.stage is Stage.WON and _due(world, row, seen.look.at):
+        _prolonged(world, row, seen)
+    elif row.stage is not Stage.WON and _over(world, row, seen):
+        claims.keep(world.station.ledger, replace(row, stage=Stage.WON))
+
+
+def _prolonged(world: World, row: ForgeClaimed, seen: _Seen) -> None:
+    later = replace(row, until=seen.look.at + _lease(world), comment_id=seen.ours[0].comment_id)
+    seen.comments.prolong(row.key[1], seen.ours[0], _mark(seen.me, later))
+    claims.keep(world.station.ledger, later)
+    _log.debug("claim.renewed", board=row.key[0], card_id=row.key[1], epoch=row.epoch, until=_text(later.until))
+
+
+def _forget(world: World, key: Key, row: ForgeClaimed, seen: _Seen) -> None:
+    """Every comment of ours away; the row goes when a read shows them gone."""
+    _away(key, seen)
+    claims.drop(world.station.ledger, key)
+    _log.info("claim.released", board=key[0], card_id=key[1], epoch=row.epoch, on="forge")
+
+
+def _away(key: Key, seen: _Seen) -> None:
+    for each in seen.ours:
+        seen.comments.remove(key[1], each.comment_id)
+
+
+def _identity(world: World, comments: ClaimComments, row: ForgeClaimed | None) -> Identity:
+    station = world.station
+    owner = claims.identity(station.ledger, partial(station.ids.new, "store"))
+    return Identity(owner, comments.login(), station.owner.instance, row.comment_id if row is not None else "")
+
+
+def _mark(me: Identity, row: ForgeClaimed) -> Mark:
+    return Mark(me.owner, me.instance, row.epoch, row.until)
+
+
+def _lease(world: World) -> timedelta:
+    return timedelta(seconds=world.station.settings.claims.forge_lease)
+
+
+def _text(at: datetime) -> str:
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
