@@ -169,8 +169,8 @@ class EffectState(StrEnum):
 
 
 class SettledBy(StrEnum):
-    """By what a row came into its state: the remote's answer, a read that shows it, a proof, an order taken back before it
-    was sent, a probe, a person, a resume, a safe repeat."""
+    """By what a row came into its state: the remote's answer, a read that shows it, a proof, an order taken back before
+    it was sent, a probe, a person, a resume, a safe repeat."""
 
     ANSWER = "answer"
     READ_BACK = "read_back"
@@ -209,8 +209,8 @@ class EffectRecord:
     ``params`` are what was sent, ``effect_class`` is the catalogue's word. ``repeatable``: sending it once more is
     safe. ``stopped_run``: the run stopped because of it. ``dropped_by`` above 0: a rewind went behind it.
     ``settled_at`` is the instant of its present state, ``probes`` how often the forge was asked since, ``asked`` what
-    it answered each time. A row of the dispatcher has no run: its ``card`` and ``place`` (outcome or park, kind, position)
-    say where it belongs. ``pending``: the forge took the order and had not done it. ``settler`` is a person's name.
+    it answered each time. A row of the dispatcher has no run: its ``card`` and ``place`` (outcome or park, kind,
+    position) say where it belongs. ``pending``: the forge took the order and had not done it. ``settler`` is a person's name.
     """
 
     id: str

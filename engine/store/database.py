@@ -17,7 +17,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, PoolProxiedConnection
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from engine.errors import StoreBusy
+from engine.errors import StoreBusy, StoreError
 from engine.store import schema
 from engine.store.cursors import Cursor
 from engine.store.drivers import Driver, driver_of
@@ -26,12 +26,13 @@ _SEQUENCE = "SELECT value FROM store_counter WHERE name = 'sequence'"
 _NEXT_SEQUENCE = "UPDATE store_counter SET value = value + 1 WHERE name = 'sequence' RETURNING value"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Joined:
-    """An open commit that its thread's writes join."""
+    """An open commit that its thread's writes join. ``lost`` once the database took the whole of it back by itself."""
 
     connection: Connection
     thread: int
+    lost: StoreError | None = None
 
 
 class Database:
@@ -124,24 +125,41 @@ class Database:
                 yield
             return
         with self.write() as connection:
-            self._joined = _Joined(connection, threading.get_ident())
+            self._joined = joined = _Joined(connection, threading.get_ident())
             try:
                 yield
             finally:
                 self._joined = None
+            if joined.lost is not None:
+                raise joined.lost
 
     @contextmanager
     def _inside(self, joined: _Joined) -> Iterator[Connection]:
-        """A write within ``together``: undone by itself when it raises."""
+        """A write within ``together``: undone by itself when it raises.
+
+        A full disk makes SQLite take back the whole transaction; then nothing more is written in it.
+        """
+        if joined.lost is not None:
+            raise joined.lost
         cursor = self.cursor_of(joined.connection)
-        cursor.execute("SAVEPOINT inside")
-        try:
-            yield joined.connection
-        except BaseException:
-            cursor.execute("ROLLBACK TO inside")
-            raise
-        finally:
+        with self._translating():
+            cursor.execute("SAVEPOINT inside")
+            try:
+                yield joined.connection
+            except BaseException as error:
+                if not self.driver.under_way(self._raw):
+                    joined.lost = self._lost(error)
+                    raise
+                cursor.execute("ROLLBACK TO inside")
+                cursor.execute("RELEASE inside")
+                raise
             cursor.execute("RELEASE inside")
+
+    def _lost(self, error: BaseException) -> StoreError:
+        ours = self.driver.translated(error) if isinstance(error, self.driver.errors) else error
+        if isinstance(ours, StoreError):
+            return ours
+        return StoreBusy("the store took a write back", "it is tried again")
 
     def _mine(self) -> _Joined | None:
         joined = self._joined

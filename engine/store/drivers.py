@@ -78,6 +78,10 @@ class Driver(Protocol):
         """End a transaction that was left open."""
         ...
 
+    def under_way(self, raw: Any) -> bool:
+        """Whether a transaction is open: the database may have taken it back by itself."""
+        ...
+
     def gone(self, raw: Any) -> bool:
         """Whether the connection was lost for good."""
         ...

@@ -168,6 +168,10 @@ class Postgres:
         if not raw.closed and raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             raw.rollback()
 
+    def under_way(self, raw: Any) -> bool:
+        """False when the server hung up."""
+        return not raw.closed and raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+
     def gone(self, raw: Any) -> bool:
         """Whether the server hung up."""
         return bool(raw.closed)

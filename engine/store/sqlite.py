@@ -193,6 +193,10 @@ class Sqlite:
         if raw.in_transaction:
             raw.rollback()
 
+    def under_way(self, raw: Any) -> bool:
+        """False after a fault that ended the transaction: a full disk, for one."""
+        return bool(raw.in_transaction)
+
     def gone(self, _raw: Any) -> bool:
         """A file does not hang up."""
         return False

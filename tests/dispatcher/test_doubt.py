@@ -94,10 +94,11 @@ def yard(tmp_path: Path, clock: FakeClock) -> Iterator[Yard]:
 
 def moody(yard: Yard) -> Moody:
     """The yard's board, made moody the first time."""
-    boards = yard.wiring.boards
+    boards, used = yard.wiring.boards, yard.daemon.station.boards
     assert isinstance(boards, dict)
+    assert isinstance(used, dict)
     if not isinstance(boards["native"], Moody):
-        boards["native"] = Moody("native", yard.wiring.database, yard.clock, yard.wiring.ids)
+        boards["native"] = used["native"] = Moody("native", yard.wiring.database, yard.clock, yard.wiring.ids)
     made = boards["native"]
     assert isinstance(made, Moody)
     return made

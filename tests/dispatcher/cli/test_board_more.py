@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dispatcher.sheets import documents, sheet
-from tests.kit.clock import FakeClock
 from tests.kit.cli import pointsman
+from tests.kit.clock import FakeClock
 from tests.kit.yard import Yard, tool
 
 

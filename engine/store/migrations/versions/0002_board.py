@@ -60,7 +60,6 @@ def _boards() -> None:
         _whole("position"),
     )
 
-
     op.create_table(
         "board_view",
         _text("board", primary_key=True),
