@@ -76,11 +76,12 @@ class Column:
 class Card:
     """One board item as last read.
 
-    ``archived`` is put away by a person: closed, and in no listing. ``column`` is the mapped name, None when the board
-    has no such column; ``columns_seen`` has more than one entry when labels contradict each other. ``blockers`` is None when they could not be read. ``version`` is opaque and changes
-    with any change. ``column_sequence`` is the store sequence that the last move took, ``column_run`` the run of a bot
-    that made it. ``entrant`` is the login of the person who moved it last, ``pinned`` the digest of its text at that
-    move; both are empty where the board does not tell.
+    ``archived`` is put away by a person: closed, and in no listing. ``column`` is the mapped name, None when the
+    board has no such column; ``columns_seen`` has more than one entry when labels contradict each other.
+    ``blockers`` is None when they could not be read. ``version`` is opaque and changes with any change.
+    ``column_sequence`` is the store sequence that the last move took, ``column_run`` the run of a bot that made it.
+    ``entrant`` is the login of the person who moved it last, ``pinned`` the digest of its text at that move; both
+    are empty where the board does not tell.
     """
 
     board: str

@@ -208,9 +208,10 @@ class EffectRecord:
 
     ``params`` are what was sent, ``effect_class`` is the catalogue's word. ``repeatable``: sending it once more is
     safe. ``stopped_run``: the run stopped because of it. ``dropped_by`` above 0: a rewind went behind it.
-    ``settled_at`` is the instant of its present state, ``probes`` how often the forge was asked since, ``asked`` what
-    it answered each time. A row of the dispatcher has no run: its ``card`` and ``place`` (outcome or park, kind,
-    position) say where it belongs. ``pending``: the forge took the order and had not done it. ``settler`` is a person's name.
+    ``settled_at`` is the instant of its present state, ``probes`` how often the forge was asked since, ``asked``
+    what it answered each time. A row of the dispatcher has no run: its ``card`` and ``place`` (outcome or park,
+    kind, position) say where it belongs. ``pending``: the forge took the order and had not done it. ``settler`` is
+    a person's name.
     """
 
     id: str
