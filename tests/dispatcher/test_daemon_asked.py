@@ -141,6 +141,7 @@ def test_a_run_is_cancelled_while_the_tick_hangs_in_a_read(tmp_path: Path) -> No
     assert yard.run(card).status == "cancelled"
     assert yard.clock.monotonic() - since < 2 + 6, "two seconds, and five for a tool that does not end by itself"
     board.hangs = False
+    (tmp_path / "go").touch()
     board.go.set()
     stuck.join(30)
     yard.tick(pick=False)
