@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tests.simulation.playing import Verdict, play_seed, play_seeds, told
 
-CHUNK = 50
+CHUNK = 10
 
 
 @dataclass
