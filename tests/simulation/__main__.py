@@ -6,12 +6,15 @@ import argparse
 import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
+from itertools import islice
 
 from tests.simulation.playing import Verdict, play_seed, play_seeds, told
 
-CHUNK = 10
+CHUNK = 5
+MOST = 20
+"""After so many broken seeds nothing more is begun."""
 
 
 @dataclass
@@ -41,21 +44,24 @@ def main(given: list[str]) -> int:
         sys.stdout.write(told(verdict, whole=True))
         return 1 if verdict.law else 0
     began, done, broken = time.monotonic(), Sum(), list[Verdict]()
+    last = wanted.first + wanted.seeds
+    starts = iter(range(wanted.first, last, CHUNK))
     with ProcessPoolExecutor(wanted.jobs) as pool:
-        starts = range(wanted.first, wanted.first + wanted.seeds, CHUNK)
-        last = wanted.first + wanted.seeds
-        waiting = [pool.submit(play_seeds, start, min(start + CHUNK, last)) for start in starts]
-        for each in as_completed(waiting):
-            if each.cancelled():
-                continue
-            for verdict in each.result():
+
+        def more(count: int) -> set[Future[list[Verdict]]]:
+            over = wanted.budget and time.monotonic() - began > wanted.budget
+            some = [] if over or len(broken) > MOST else islice(starts, count)
+            return {pool.submit(play_seeds, start, min(start + CHUNK, last)) for start in some}
+
+        under_way = more(2 * wanted.jobs)
+        while under_way:
+            ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+            for verdict in (verdict for each in ended for verdict in each.result()):
                 done.seeds, done.ticks = done.seeds + 1, done.ticks + verdict.ticks
                 if verdict.law:
                     broken.append(verdict)
                     sys.stdout.write(told(verdict))
-            if (wanted.budget and time.monotonic() - began > wanted.budget) or len(broken) > 20:
-                pool.shutdown(wait=False, cancel_futures=True)
-                break
+            under_way |= more(len(ended))
     seconds = time.monotonic() - began
     sys.stdout.write(
         f"simulation: {done.seeds} seeds, {done.ticks} ticks in {seconds:.0f} s, {len(broken)} broke an invariant\n"
