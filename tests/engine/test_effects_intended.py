@@ -105,7 +105,7 @@ def die(folder: str, point: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     forge, clock = FakeForge(Path(folder) / "forge"), SystemClock()
-    remote = Remote(forge, forge, passed)
+    remote = Remote(forge, forge, passed=passed)
     Rig(open_store(Path(folder), clock), clock, Path(folder), remote=remote, around=AROUND).run(comments())
 
 
