@@ -162,7 +162,11 @@ def test_a_store_that_takes_no_renewal_for_a_whole_lease_costs_it(store: Store) 
     keeper = LeaseKeeper(Leases(store.database, 0.05, 30.0), OWNER)
     lost = threading.Event()
     keeper.keep(BOARD, keeper.leases.hold(BOARD, OWNER), lambda _resource: lost.set())
-    threading.Event().wait(0.06)
+    looking = threading.Event()
+    for _ in range(3000):
+        if not keeper.held():
+            break
+        looking.wait(0.01)
     assert keeper.held() == {}
     assert lost.is_set()
 
