@@ -174,7 +174,7 @@ def test_f47_a_recovery_that_is_killed_again_and_again_promotes_each_orphan_once
     assert len(yard.ledger().retries) == 5
     (tmp_path / "ok").touch()
     clock.advance(4000)
-    yard.settled()
+    yard.settled(2)  # four slots: the fifth card may have its turn in the second round
     assert {yard.column(card) for card in cards} == {"review"}
     assert len(yard.runs()) == 5
     yard.close()
