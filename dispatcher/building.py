@@ -90,6 +90,7 @@ def build(wiring: Wiring, settings: Settings, kept: Kept, removed: frozenset[str
         crash=kept.crash,
         memory=kept.memory,
         leadership=wiring.leadership(kept.memory.tally),
+        lock_doubt=wiring.lock_doubt,
         journal=wiring.journal if any(each.kind in CLIENTS for each in settings.boards) else None,
         removed=removed,
     )

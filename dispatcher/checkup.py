@@ -17,7 +17,7 @@ from config.catalogue import bots_in, find_bot, missing_bots
 from dispatcher.findings import Finding, failed, passed, warned
 from engine.errors import EngineError
 from engine.store import health
-from engine.store.locks import FileLock, network_file_system
+from engine.store.locks import FileLock
 
 if TYPE_CHECKING:
     from config.settings import Settings
@@ -71,13 +71,11 @@ def check_store(patient: Patient) -> Iterator[Finding]:
         yield warned("store", f"the store has schema {seen.revision or 'none'}", "The next start migrates it.")
     else:
         yield passed("store", f"{patient.wiring.store_name} has schema {seen.revision} and is sound")
-    kind = network_file_system(patient.store_dir)
-    if kind and not patient.settings.store.allow_network:
-        yield failed(
-            "store",
-            f"{patient.store_dir} lies on a network file system ({kind}), where locks prove nothing",
-            "Move the store to a local disk, or set store.allow_network: true and know why.",
+    if doubt := patient.wiring.store_doubt:
+        hint = (
+            "Move the store to a local disk, or set store.allow_network: true and know why; until then none opens it."
         )
+        yield failed("store", doubt, hint)
 
 
 def _missing_store(folder: Path) -> Iterator[Finding]:
@@ -100,7 +98,10 @@ def check_locks(patient: Patient) -> Iterator[Finding]:
         hint = "Keep the store on a local file system; until then no orphaned run is ever promoted."
         yield failed("locks", f"files in {folder} cannot be locked", hint)
         return
-    yield passed("locks", f"files in {folder} can be locked")
+    if doubt := patient.wiring.lock_doubt:
+        yield failed("locks", doubt, "Keep the store's folder on a local disk; until then no orphaned run is promoted.")
+    else:
+        yield passed("locks", f"files in {folder} can be locked")
     instance = FileLock(folder / INSTANCE_LOCK, {})
     if instance.held():
         yield passed("locks", f"a dispatcher runs here: {instance.holder_text()}")
@@ -143,8 +144,8 @@ def check_leases(patient: Patient) -> Iterator[Finding]:
 
 
 def store_readable(patient: Patient) -> bool:
-    """Whether there is a store of this build's schema."""
-    if not patient.store_url.startswith(("sqlite", "postgresql")):
+    """Whether there is a store of this build's schema that may be opened where it lies."""
+    if not patient.store_url.startswith(("sqlite", "postgresql")) or patient.wiring.store_doubt:
         return False
     seen = health.look(patient.store_url)
     return seen.exists and not (seen.fault or seen.newer or seen.behind)

@@ -141,7 +141,7 @@ def reconcile(world: World) -> None:
             try:
                 _promote(world, record)
             except StoreError as problem:
-                world.alive[record.id] = _unproven(problem)
+                world.alive[record.id] = _unproven(problem.message)
     world.station.slots.adopt(_at_work(world, listing.records))
 
 
@@ -173,11 +173,11 @@ def _life(world: World, record: RunRecord, lease: Lease | None) -> Alive:
     try:
         return _probed(world, record, lease)
     except StoreError as problem:
-        return _unproven(problem)
+        return _unproven(problem.message)
 
 
-def _unproven(problem: StoreError) -> Alive:
-    return Alive(Life.UNPROVEN, {"error": f"whether it lives cannot be told, since {problem.message}"})
+def _unproven(why: str) -> Alive:
+    return Alive(Life.UNPROVEN, {"error": f"whether it lives cannot be told, since {why}"})
 
 
 def _probed(world: World, record: RunRecord, lease: Lease | None) -> Alive:
@@ -195,6 +195,8 @@ def _probed(world: World, record: RunRecord, lease: Lease | None) -> Alive:
         claimed = record.claimed_at or record.created_at
         until = (claimed + timedelta(seconds=grace)).isoformat(timespec="seconds").replace("+00:00", "Z")
         return Alive(Life.YOUNG, {"age": f"{age:.0f} s", "grace": f"{grace:g} s", "until": until})
+    if station.lock_doubt:
+        return _unproven(station.lock_doubt)
     return Alive(Life.LEASE_ENDED if shared else Life.ORPHAN)
 
 

@@ -224,6 +224,8 @@ class Station:
     crash: CrashPoints
     memory: Memory
     leadership: Leadership
+    lock_doubt: str = ""
+    """Why the free lock of a run proves nothing here, in one sentence; empty where it does."""
     journal: WriteRows | None = None
     """The rows of writes to boards of forges, None where there is no such board."""
     mirrors: Mapping[str, LabelBoard] = field(default_factory=dict)

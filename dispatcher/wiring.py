@@ -14,7 +14,9 @@ from connectors.registry import CLIENTS, connector_class
 from dispatcher import __version__
 from dispatcher.metrics import Tally
 from dispatcher.operations import CATALOGUE, LateRemote, RemoteDoor
+from dispatcher.refusals import Refused
 from engine.ports import Clock, IdMaker, RandomIds, Remote, SystemClock
+from engine.store.locks import MOUNTS, network_file_system
 
 if TYPE_CHECKING:
     from config.boards import BoardSettings
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from engine.store.store import Store
 
 
+RUNS = "runs"
+"""Folder of the store directory in which each run has its lock."""
 BUNDLE_CACHE = "cache"
 """Folder of the store directory where packed bundles are unpacked."""
 
@@ -49,6 +53,8 @@ class Wiring:
             from engine.store.owners import name_host
 
             name_host(host)
+        self.mounts = MOUNTS
+        """Where the system tells what is mounted where."""
         self.instance = ""
         """The random id of a daemon; empty for a command."""
         self.passed: Callable[[str], None] = lambda _point: None
@@ -76,10 +82,29 @@ class Wiring:
         return self.store_url.startswith(POSTGRES)
 
     @cached_property
+    def store_doubt(self) -> str:
+        """Why the database must not be opened where it lies, in one sentence; empty where it may (dispatcher.md 31)."""
+        from engine.store.sqlite import path_of
+
+        return "" if self.store_shared else self._on_network(path_of(self.store_url).parent)
+
+    @cached_property
+    def lock_doubt(self) -> str:
+        """Why the free lock of a run proves nothing here, in one sentence; empty where it does (dispatcher.md 10)."""
+        return "" if self.store_shared else self._on_network(self.store_dir / RUNS)
+
+    def _on_network(self, folder: Path) -> str:
+        kind = "" if self.settings.store.allow_network else network_file_system(folder, self.mounts)
+        return f"{folder} lies on a network file system ({kind}), where locks prove nothing" if kind else ""
+
+    @cached_property
     def database(self) -> Database:
-        """The open store."""
+        """The open store. Raises Refused for one that lies where two processes may both believe to hold it."""
         from engine.store.database import Database
 
+        if self.store_doubt:
+            hint = "Move the store to a local disk, or set store.allow_network: true and know why."
+            raise Refused("invalid_setting", f"{self.store_doubt}.", hint)
         return Database.open(self.store_url, synchronous=self.settings.store.synchronous)
 
     @cached_property
@@ -110,7 +135,6 @@ class Wiring:
         """The plain values that the engine needs (engine.md 18)."""
         from config.environment import process_environment
         from engine.api import EngineSettings
-        from engine.store.locks import network_file_system
 
         given, variables = self.settings, self.settings.origin.variables
         daily = variables.max_cost_per_day_usd
@@ -128,7 +152,7 @@ class Wiring:
             workspace_boundaries=given.runs.workspace_boundaries,
             workspace_max_file=variables.workspace_max_file,
             remote=self.remote,
-            locks_prove=given.store.allow_network or not network_file_system(self.store_dir),
+            locks_prove=not self.lock_doubt,
         )
 
     def take(self, settings: Settings) -> None:

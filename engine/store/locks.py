@@ -11,8 +11,10 @@ import errno
 import fcntl
 import json
 import os
+import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -23,6 +25,11 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 _BUSY = frozenset({errno.EAGAIN, errno.EACCES})
 _LOOK_AGAIN = 0.002
 _PROBES = 3
+SENDING = ".sending-"
+"""What the file of a remote call on its way is called, before the effect's id; it lies in the folder of its run."""
+MOUNTS = Path("/proc/self/mountinfo")
+"""Where Linux tells what is mounted where."""
+_ESCAPED = re.compile(r"\\([0-7]{3})")
 _NETWORK = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "9p", "fuse.sshfs", "fuse.glusterfs"}
 )
@@ -188,22 +195,53 @@ class RunLock(FileLock):
         super().__init__(root / "runs" / run_id / ".lock", asdict(owner) if owner else {})
 
 
+class SendLock(FileLock):
+    """Held while a remote call of a run is on its way, from before its row is written until it is settled.
+
+    A branch that does not stop in time outlives its attempt, and so the run lock: this one says that it still sends
+    (connectors.md 9). It proves nothing about a sender on another host.
+    """
+
+    def __init__(self, root: Path, run_id: str, effect_id: str, owner: Owner | None = None) -> None:
+        path = root / "runs" / check_run_id(run_id) / f"{SENDING}{effect_id}"
+        super().__init__(path, asdict(owner) if owner else {})
+
+    @contextmanager
+    def while_sending(self) -> Iterator[None]:
+        """Hold it for the length of the block, and leave no file behind. Raises StoreFull, StoreUnreachable."""
+        self.acquire()
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                self.path.unlink()
+            self.release()
+
+
 def held(root: Path, run_id: str) -> bool:
     """Whether somebody holds the lock of the run, a thread of this process included."""
     return RunLock(root, run_id).held()
 
 
-def network_file_system(path: Path) -> str:
-    """The type of the network file system that ``path`` lies on, empty for a local one or where it cannot be told."""
+def sent_now(root: Path, run_id: str, effect_id: str) -> bool:
+    """Whether a process on this host is making that remote call of the run, a thread of this process included."""
+    return SendLock(root, run_id, effect_id).held()
+
+
+def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:
+    """The type of the network file system that ``path`` lies on, empty for a local one or where it cannot be told.
+
+    ``mounts`` is where the system tells what is mounted where (proc_pid_mountinfo(5)).
+    """
     try:
-        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+        lines = mounts.read_text().splitlines()
     except OSError:
         return ""
     best, found = "", ""
-    where = str(path.absolute())
+    where = str(path.resolve())
     for line in lines:
         before, _, after = line.partition(" - ")
-        mount = before.split()[4]
+        mount = _ESCAPED.sub(lambda octal: chr(int(octal[1], 8)), before.split()[4])
         inside = mount == "/" or where == mount or where.startswith(mount + "/")
         if inside and len(mount) >= len(best):
             best, found = mount, after.split()[0]

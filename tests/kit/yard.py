@@ -27,6 +27,7 @@ from engine.dsl.catalogue import Operation
 from engine.events import Event
 from engine.ports import Clock, Remote
 from engine.run import RunRecord
+from engine.store.locks import MOUNTS
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 CONFIG = """
@@ -106,6 +107,8 @@ class Yard:
     connected = False
     """Whether runs reach the connections of the configuration."""
     catalogue: Mapping[str, Operation] | None = None
+    mounts = MOUNTS
+    """Where the system tells what is mounted where."""
 
     def __init__(self, folder: Path, clock: Clock, config: str = CONFIG, bot: str = "", **environment: str) -> None:
         self.folder, self.clock = folder, clock
@@ -120,7 +123,7 @@ class Yard:
         settings = load(self.folder / "pointsman.yaml", self.environment)
         store = self.folder / "store"
         self.wiring = Wiring(settings, store_dir=store, store_url=f"sqlite:///{store / 'pointsman.db'}")
-        self.wiring.clock = self.clock
+        self.wiring.clock, self.wiring.mounts = self.clock, self.mounts
         if not self.connected:
             self.wiring.remote, self.wiring.catalogue = self.remote, self.catalogue
         self.daemon = Daemon(self.wiring, self.environment, Inbox())

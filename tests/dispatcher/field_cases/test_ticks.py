@@ -14,9 +14,12 @@ import pytest
 
 from connectors.card import PERSON
 from connectors.drafts import CardPatch
+from dispatcher.checkup import Patient, check_locks, check_store, store_readable
+from dispatcher.findings import Level
 from dispatcher.ledger import cards as card_rows
+from dispatcher.refusals import Refused, meaning_of
 from engine.states import RunStatus
-from engine.store.locks import RunLock
+from engine.store.locks import MOUNTS, RunLock
 from engine.store.owners import owner_here
 from tests.kit.cli import pointsman
 from tests.kit.clock import FakeClock
@@ -131,6 +134,58 @@ def test_f08_a_hold_that_cannot_see_says_so_and_ends(yard: Yard, clock: FakeCloc
     clock.advance(60)
     yard.tick(3)
     assert yard.run(card).status != RunStatus.RUNNING
+
+
+def network(folder: Path, on: Path) -> Path:
+    """A table of mounts that says that ``on`` is another host's."""
+    table = folder / "mounts"
+    table.write_text(f"22 1 254:0 / / rw - ext4 /dev/vda rw\n40 22 0:44 / {on} rw shared:8 - nfs4 host:/team rw\n")
+    return table
+
+
+def test_a_free_lock_on_another_hosts_disk_proves_no_death(yard: Yard, clock: FakeClock) -> None:
+    """D101: nothing is promoted, the hold and ``doctor`` say the same sentence; on a local disk the run goes on."""
+    card = yard.make()
+    yard.settled()
+    run = yard.view(card).last_run
+    with yard.wiring.database.write() as connection:
+        connection.exec_driver_sql(
+            f"UPDATE run SET status = 'running', owner = json_set(owner, '$.pid', 999999, '$.instance', 'gone') "
+            f"WHERE id = '{run}'"
+        )
+    yard.move(card, "ready")
+    clock.advance(3600)
+    yard.mounts = network(yard.folder, yard.wiring.store_dir / "runs")
+    report = yard.again().tick(5)
+    idle = yard.view(card).idle
+    assert idle is not None
+    assert (idle.code, yard.run(card).status, len(yard.runs())) == ("run_unreadable", RunStatus.RUNNING, 1)
+    assert report.counts == {"hold": 1}
+    doubt = f"{yard.wiring.store_dir / 'runs'} lies on a network file system (nfs4), where locks prove nothing"
+    assert doubt in idle.text
+    patient = Patient(yard.wiring.settings, yard.wiring.store_dir, yard.wiring.store_url, yard.wiring)
+    assert (Level.FAIL, doubt) in [(each.level, each.text) for each in check_locks(patient)]
+    yard.mounts = MOUNTS
+    yard.again().tick()
+    assert (yard.run(card).id, yard.run(card).status) == (run, RunStatus.FAILED_RESUMABLE)
+
+
+def test_a_store_on_another_hosts_disk_is_opened_only_when_the_configuration_says_so(
+    configured: Configured, tmp_path: Path
+) -> None:
+    """dispatcher.md 31: SQLite there is refused before it is opened, and ``doctor`` says why."""
+    yard = configured()
+    yard.mounts = network(tmp_path, tmp_path)
+    with pytest.raises(Refused, match=r"lies on a network file system \(nfs4\), where locks prove nothing") as refused:
+        yard.again()
+    assert (meaning_of(refused.value.code).exit_code, "store.allow_network" in refused.value.hint) == (2, True)
+    patient = Patient(yard.wiring.settings, yard.wiring.store_dir, yard.wiring.store_url, yard.wiring)
+    assert Level.FAIL in [each.level for each in check_store(patient)]
+    assert not store_readable(patient)
+    (tmp_path / "pointsman.yaml").write_text(CONFIG + "store: {allow_network: true}\n")
+    card = yard.again().make()
+    yard.settled()
+    assert (yard.column(card), yard.wiring.lock_doubt) == ("review", "")
 
 
 def test_f09_a_breaker_a_park_and_a_wait_outlive_a_new_start(yard: Yard, clock: FakeClock) -> None:

@@ -189,3 +189,27 @@ def test_groups_are_forgotten_when_they_end_and_damage_is_passed_over(tmp_path: 
 
 def test_a_local_folder_is_on_no_network(tmp_path: Path) -> None:
     assert network_file_system(tmp_path) == ""
+    assert network_file_system(tmp_path, tmp_path / "no table") == ""
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    [
+        ("/", ""),
+        ("/srv/team/store", "nfs4"),
+        ("/srv/team", "nfs4"),
+        ("/srv/teamwork", ""),
+        ("/srv/team/local/store", ""),
+        ("/mnt/two words/store", "fuse.sshfs"),
+    ],
+)
+def test_the_nearest_mount_says_what_a_folder_lies_on(tmp_path: Path, folder: str, kind: str) -> None:
+    """The table is as Linux writes it: optional fields before the dash, blanks of paths in octal."""
+    table = tmp_path / "mountinfo"
+    table.write_text(
+        "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
+        "40 22 0:44 / /srv/team rw,relatime shared:8 master:2 - nfs4 host:/team rw,vers=4.2\n"
+        "41 40 254:1 / /srv/team/local rw - xfs /dev/vdb rw\n"
+        "42 22 0:45 / /mnt/two\\040words rw - fuse.sshfs user@host: rw\n"
+    )
+    assert network_file_system(Path(folder), table) == kind
