@@ -198,6 +198,8 @@ EFFECT_NEXT: Mapping[EffectState, frozenset[EffectState]] = MappingProxyType(
 """state -> what it may become; the one setter of the store looks here."""
 IN_DOUBT = frozenset({_E.SENT, _E.AMBIGUOUS})
 """States of a row whose call may have been made without an answer, once its run has no owner."""
+UNDER_WAY = frozenset({_E.INTENDED, _E.SENT})
+"""States of a row whose sender has not settled it."""
 SETTLES = frozenset({_E.DONE, _E.NOT_SENT})
 """States of which a machine may go on (engine.md 4.3, ``if_settled``)."""
 

@@ -8,22 +8,24 @@ X1, X2 and X5 of connectors.md 9.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from engine.dsl.catalogue import IDEMPOTENT, READ
+from engine.dsl.catalogue import IDEMPOTENT, READ, Operation
 from engine.dsl.graph import NodeKind
 from engine.errors import StopRequested, StoreError
 from engine.failures import FailureCode
 from engine.outcome import Completed, Failed, Outcome
 from engine.ports import Found, OperationCall, Remote, Undone, Witness
-from engine.run import IN_DOUBT, EffectRecord, EffectState, SettledBy
+from engine.run import IN_DOUBT, UNDER_WAY, EffectRecord, EffectState, SettledBy
 from engine.runtime.attempt import Line
 from engine.runtime.calls import CallVerdict, fingerprint, judge, marker, unsent
 from engine.runtime.preparing import Step, limit_of, own_timeout
 from engine.runtime.probing import lose, probe
 from engine.store.effects import CallKey, Settling
+from engine.store.locks import SendLock, sent_now
 
 
 class Sending:
@@ -32,9 +34,9 @@ class Sending:
     An exception ends here: it becomes ``outcome``. An order to end the process settles the row and goes on.
     """
 
-    def __init__(self, line: Line, remote: Remote, effect_class: str, effect: EffectRecord | None) -> None:
+    def __init__(self, line: Line, remote: Remote, operation: Operation, effect: EffectRecord | None) -> None:
         self._line, self._remote = line, remote
-        self._class = effect_class
+        self._class, self._keyed = operation.effect, operation.honours_key
         self._effect = effect
         self._key_sent = self._left = False
         self._witness = Witness()
@@ -61,8 +63,8 @@ class Sending:
         self._witness = witness
 
     def key_sent(self) -> None:
-        """The idempotency key left with the request."""
-        self._key_sent = True
+        """The idempotency key left with the request; it counts where the operation is known to honour one."""
+        self._key_sent = self._keyed
 
     def answered(self, response: dict[str, object]) -> None:
         """The remote confirmed: the response is kept, then it becomes the output. What had not to be sent was not."""
@@ -125,26 +127,34 @@ def perform(line: Line, step: Step, call: OperationCall) -> Outcome:
     assert remote is not None  # a launch without one is refused
     operation = (attempt.settings.around.catalogue or {})[call.operation]
     timeout, within = own_timeout(step.node, attempt.environment), limit_of(line, step.node).seconds
-    call = replace(call, timeout=timeout, within=within)
+    key = call.idempotency_key if call.idempotency_key.strip() else ""  # a blank one would name nothing
+    call = replace(call, timeout=timeout, within=within, idempotency_key=key)
+    operation = replace(operation, honours_key=operation.honours_key and bool(key))
     if attempt.stop.is_set():
         return Failed(FailureCode.INTERRUPTED, f"the run was stopped before {call.operation} was called")
     misfit = remote.check(call)
     if misfit:
         return Failed(FailureCode.EXPRESSION_FAILED, f"node {step.node.name}: {misfit}; nothing was sent")
     if operation.effect == READ:
-        return _send(remote, call, Sending(line, remote, READ, None))
-    answer = _before(line, step, call)
-    if answer is not None:
-        return answer
-    made = _row(line, step, call, operation.effect)
-    effect = replace(made, params=remote.shown(call.params))
-    try:
-        attempt.store.effects.open(effect, attempt.epoch, line.state.branch_id)
-    except StoreError as problem:
-        text = f"the call {call.operation} was not made, because it could not be written down: {problem.message}"
-        return Failed(FailureCode.EXECUTION_FAILED, text, cause=problem)
-    remote.passed("X1")
-    return _send(remote, call, Sending(line, remote, operation.effect, effect))
+        return _send(remote, call, Sending(line, remote, operation, None))
+    return _before(line, step, call) or _changed(line, step, call, operation)
+
+
+def _changed(line: Line, step: Step, call: OperationCall, operation: Operation) -> Outcome:
+    """Write a change down and make it; other processes see for as long that its sender lives."""
+    attempt, remote = line.attempt, line.attempt.settings.remote
+    assert remote is not None
+    effect = replace(_row(line, step, call, operation.effect), params=remote.shown(call.params))
+    lock = SendLock(attempt.store.root, attempt.run_id, effect.id, attempt.host.owner)
+    with ExitStack() as on_its_way:
+        try:
+            on_its_way.enter_context(lock.while_sending())
+            attempt.store.effects.open(effect, attempt.epoch, line.state.branch_id)
+        except StoreError as problem:
+            text = f"the call {call.operation} was not made, because it could not be written down: {problem.message}"
+            return Failed(FailureCode.EXECUTION_FAILED, text, cause=problem)
+        remote.passed("X1")
+        return _send(remote, call, Sending(line, remote, operation, effect))
 
 
 def _send(remote: Remote, call: OperationCall, sending: Sending) -> Outcome:
@@ -180,6 +190,11 @@ def _before(line: Line, step: Step, call: OperationCall) -> Outcome | None:
     attempt = line.attempt
     key = CallKey(attempt.run_id, step.node.name, line.branch, step.path, fingerprint(call))
     earlier = attempt.store.effects.newest(key)
+    if earlier is not None and earlier.state in UNDER_WAY:
+        if sent_now(attempt.store.root, attempt.run_id, earlier.id):
+            text = f"{call.operation} ({earlier.id}) is being made by an earlier attempt, whose sender lives"
+            return Failed(FailureCode.EXECUTION_FAILED, f"{text}; nothing was sent", effect=earlier.id)
+        earlier = attempt.store.effects.get(earlier.id)  # its sender may have settled it a moment ago
     if earlier is None:
         return None
     if earlier.state == EffectState.DONE:

@@ -14,6 +14,7 @@ from engine.runtime.host import Host
 from engine.runtime.requests import ResumeRequest
 from engine.states import is_running
 from engine.store.effects import Settling, unknown
+from engine.store.locks import sent_now
 
 
 def probe(host: Host, effect: EffectRecord) -> Probed:
@@ -89,7 +90,7 @@ def in_doubt(host: Host, effect_id: str) -> EffectRecord:
     if effect is None:
         raise unknown(effect_id)
     if effect.state == EffectState.SENT:
-        if not effect.run_id or is_running(host.store.runs.get(effect.run_id).status):
+        if _is_sent(host, effect):
             text = f"effect {effect_id} is being sent by {f'run {effect.run_id}' if effect.run_id else 'the daemon'}"
             raise EffectSettled(text, "wait until it has an answer; if that process is dead, it is found by itself")
         lose(host, effect, "its run stopped before the answer was written")
@@ -98,6 +99,13 @@ def in_doubt(host: Host, effect_id: str) -> EffectRecord:
         by = f", by {effect.settled_by}" if effect.settled_by else ""
         raise EffectSettled(f"effect {effect_id} is not in doubt (state: {effect.state}{by})", "nothing is to be done")
     return effect
+
+
+def _is_sent(host: Host, effect: EffectRecord) -> bool:
+    """Whether somebody may still be sending it: its run is executed, or a branch outlives the attempt that began it."""
+    if not effect.run_id or is_running(host.store.runs.get(effect.run_id).status):
+        return True
+    return sent_now(host.store.root, effect.run_id, effect.id)
 
 
 def settle_by_hand(host: Host, effect_id: str, settling: Settling) -> EffectRecord:

@@ -22,6 +22,7 @@ from typing import IO
 from engine.errors import BadInput, Refusal, StoreFull
 from engine.store import copying
 from engine.store.drivers import POSTGRES
+from engine.store.locks import SENDING
 
 FORMAT = 1
 DATABASE, MANIFEST, FILES = "pointsman.db", "manifest.json", "files/"
@@ -99,7 +100,8 @@ def files_of(root: Path) -> Iterator[Path]:
         for name in sorted(names):
             path = here / name
             at_top = here == root and (name.startswith(DATABASE) or name.endswith(".lock"))
-            if name not in _LOCAL and not at_top and path.is_file() and not path.is_symlink():
+            local = name in _LOCAL or name.startswith(SENDING)
+            if not local and not at_top and path.is_file() and not path.is_symlink():
                 yield path
 
 

@@ -308,6 +308,15 @@ def test_a_key_that_was_really_sent_makes_a_repeat_safe(rig: Rig, forge: FakeFor
     assert [each["key"] for each in forge.received] == ["r1-post", "r2-post", "r2-post"]
 
 
+@pytest.mark.parametrize("key", ["", "  ", "{{vars.blank}}"])
+def test_a_blank_key_is_no_key(rig: Rig, forge: FakeForge, key: str) -> None:
+    """C065: nothing would name the call, so a lost answer stays in doubt, whatever the runner says it sent."""
+    forge.script, forge.key_arrives = ["vanished"], True
+    bot = comments(f'  idempotency_key: "{key}"\n', before='vars:\n  blank: string = "   "\n\n')
+    assert rig.run(bot).failure_code == FailureCode.AMBIGUOUS_EFFECT
+    assert [each["key"] for each in forge.received] == [""]
+
+
 def test_an_ambiguous_failure_without_a_row_gets_one(store: Store, clock: FakeClock, tmp_path: Path) -> None:
     rig = Rig(store, clock, tmp_path, **scripted(Script(AmbiguousEffect("lost by something else"))))
     rig.run('compute think:\n  expr:\n    x: "1"\n\nworkflow w:\n  entry: think\n  think -> done\n')
