@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 
 from connectors.base import Unread
 from connectors.card import BoardEventType, Card, Mover
@@ -26,6 +27,14 @@ from connectors.native.unit import Unit
 from connectors.queries import column_named
 
 _TYPE = BoardEventType
+_CARD = schema.CARD.c
+_TOUCH = (
+    update(schema.CARD)
+    .where(_CARD.id == bindparam("the_card"), _CARD.version == bindparam("the_version"))
+    .values(version=_CARD.version + 1)
+    .returning(*_CARD)
+)
+"""Made once; what else is set is told with its execution."""
 
 
 def create(unit: Unit, draft: CardDraft, author: Mover) -> Card:
@@ -61,7 +70,7 @@ def create(unit: Unit, draft: CardDraft, author: Mover) -> Card:
         "updated_at": unit.stamp,
         "archived_at": "",
     }
-    connection.execute(insert(schema.CARD).values(values))
+    connection.execute(insert(schema.CARD), values)
     write_blockers(unit, card_id, blockers)
     unit.event(_TYPE.CARD_CREATED, card_id, author, {"number": number, "title": draft.title, "column": column.name})
     return need_card(connection, board, card_id)
@@ -148,16 +157,13 @@ def column_values(unit: Unit, column_id: str, mover: Mover) -> dict[str, object]
     }
 
 
-def touch(unit: Unit, card: Card, values: Mapping[str, object]) -> None:
-    """Write values into a card row if it is still at the card's version. Raises ``Conflict``."""
-    table = schema.CARD
-    statement = (
-        update(table)
-        .where(table.c.id == card.id, table.c.version == int(card.version))
-        .values({**values, "version": table.c.version + 1, "updated_at": unit.stamp})
-    )
-    if unit.connection.execute(statement).rowcount != 1:
+def touch(unit: Unit, card: Card, values: Mapping[str, object]) -> Sequence[Any]:
+    """Write values into a card row if it is still at the card's version; the row as it is then. Raises ``Conflict``."""
+    where = {"the_card": card.id, "the_version": int(card.version)}
+    row = unit.connection.execute(_TOUCH, {**where, **values, "updated_at": unit.stamp}).first()
+    if row is None:
         raise Conflict(f"Card #{card.number} changed meanwhile.", "Read it again and repeat the change.")
+    return row
 
 
 def _changes(unit: Unit, card: Card, patch: CardPatch) -> dict[str, object]:

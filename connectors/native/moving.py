@@ -11,6 +11,7 @@ from connectors.moves import Go, Refuse, Spot, decide_move, place_of, positions_
 from connectors.native import schema
 from connectors.native.cards import column_values, touch
 from connectors.native.reading import columns_of, need_card
+from connectors.native.rows import Decoder
 from connectors.native.unit import Unit
 from connectors.queries import column_named
 
@@ -22,7 +23,8 @@ def move(unit: Unit, card_id: str, wanted: Move) -> Moved | Refused:
     connection, board = unit.connection, unit.host.board
     columns = columns_of(connection, board)
     to = column_named(columns, wanted.to)
-    card = need_card(connection, board, card_id)
+    decoder = Decoder.of(board, columns)
+    card = need_card(connection, board, card_id, decoder)
     if card.archived:
         return Refused(card, "it is put away; bring it back first: card unarchive")
     present = next((column for column in columns if column.name == card.column), None)
@@ -32,14 +34,14 @@ def move(unit: Unit, card_id: str, wanted: Move) -> Moved | Refused:
     if not isinstance(decision, Go):
         return Moved(card, changed=False)
     values = column_values(unit, to.id, wanted.mover)
-    touch(unit, card, {**values, "position": None})
+    row = touch(unit, card, {**values, "position": None})
     told = {"from": place_of(card), "to": to.name, "reason": wanted.reason, "sequence": values["column_sequence"]}
     unit.event(_TYPE.CARD_MOVED, card.id, wanted.mover, told)
     if decision.reopens:
         unit.event(_TYPE.CARD_REOPENED, card.id, wanted.mover, {"column": to.name})
     if decision.closes:
         unit.event(_TYPE.CARD_CLOSED, card.id, wanted.mover, {"column": to.name})
-    return Moved(need_card(connection, board, card.id))
+    return Moved(decoder.changed(card, row))
 
 
 def close(unit: Unit, card_id: str, mover: Mover, failed: str) -> Moved:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, or_, select
+from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindparam, func, or_, select
 
 from connectors.base import AbsentKind, CardQuery, Unread
 from connectors.card import BoardEventType, Card, Column
@@ -27,12 +27,24 @@ CHUNK = 500
 _CARD = schema.CARD.c
 NOT_ARCHIVED = _CARD.archived_at == ""
 
+_BOARD: BindParameter[str] = bindparam("the_board")
+_WANTED: BindParameter[str] = bindparam("the_card")
+_COLUMNS = (
+    select(schema.COLUMN)
+    .where(schema.COLUMN.c.board == _BOARD)
+    .order_by(schema.COLUMN.c.position, schema.COLUMN.c.name)
+)
+_ONE = select(schema.CARD).where(_CARD.board == _BOARD, _CARD.id == _WANTED)
+_ITS_BLOCKERS = (
+    select(schema.BLOCKER.c.blocker_id).where(schema.BLOCKER.c.card_id == _WANTED).order_by(schema.BLOCKER.c.position)
+)
+_NEWEST = select(schema.META.c.event_seq).where(schema.META.c.board == _BOARD)
+"""What every tick and every move asks, made once: making a statement costs more than its answer."""
+
 
 def columns_of(connection: Connection, board: str) -> tuple[Column, ...]:
     """All columns in their order."""
-    table = schema.COLUMN
-    rows = connection.execute(select(table).where(table.c.board == board).order_by(table.c.position, table.c.name))
-    return tuple(column_of(row) for row in rows) or DEFAULT_COLUMNS
+    return tuple(column_of(row) for row in connection.execute(_COLUMNS, {"the_board": board})) or DEFAULT_COLUMNS
 
 
 def fields_of(connection: Connection, board: str) -> tuple[FieldSpec, ...]:
@@ -44,18 +56,21 @@ def fields_of(connection: Connection, board: str) -> tuple[FieldSpec, ...]:
 
 def decoder_of(connection: Connection, board: str) -> Decoder:
     """What makes cards of this board's rows."""
-    return Decoder(board, {column.id: column for column in columns_of(connection, board)})
+    return Decoder.of(board, columns_of(connection, board))
 
 
-def find_card(connection: Connection, board: str, card_id: str) -> Card | Unread | None:
-    """One card by its full id, None when there is none."""
-    found = list(cards_where(connection, board, [_CARD.id == card_id]))
-    return found[0] if found else None
+def find_card(connection: Connection, board: str, card_id: str, decoder: Decoder | None = None) -> Card | Unread | None:
+    """One card by its full id, None when there is none; ``decoder`` of one who has it already."""
+    row = connection.execute(_ONE, {"the_board": board, "the_card": card_id}).first()
+    if row is None:
+        return None
+    blockers = connection.execute(_ITS_BLOCKERS, {"the_card": card_id}).scalars().all()
+    return (decoder or decoder_of(connection, board)).card(row, blockers)
 
 
-def need_card(connection: Connection, board: str, card_id: str) -> Card:
+def need_card(connection: Connection, board: str, card_id: str, decoder: Decoder | None = None) -> Card:
     """As ``find_card``. Raises ``UnknownCard``, ``CardDeleted`` or ``DamagedCard``."""
-    card = find_card(connection, board, card_id)
+    card = find_card(connection, board, card_id, decoder)
     if isinstance(card, Unread):
         raise DamagedCard(f"Card {card_id}: {card.why}.", "Repair or delete it: card delete.")
     if card is None:
@@ -189,5 +204,4 @@ def _by_prefix(board: str, text: str) -> Select[Any]:
 
 def newest_event(connection: Connection, board: str) -> int:
     """The ``seq`` of the board's newest event, 0 for a board without any."""
-    found = connection.execute(select(schema.META.c.event_seq).where(schema.META.c.board == board)).scalar()
-    return int(found or 0)
+    return int(connection.execute(_NEWEST, {"the_board": board}).scalar() or 0)

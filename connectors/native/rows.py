@@ -29,6 +29,15 @@ class Decoder:
     board: str
     columns: Mapping[str, Column]
 
+    @classmethod
+    def of(cls, board: str, columns: Sequence[Column]) -> Decoder:
+        """The decoder of a board with these columns."""
+        return cls(board, {column.id: column for column in columns})
+
+    def changed(self, card: Card, row: Sequence[Any]) -> Card:
+        """The card as its row is by now; what it waits for did not change."""
+        return self._card(row, [blocker.id for blocker in card.blockers or ()])
+
     def card(self, row: Sequence[Any], blockers: Sequence[str] = ()) -> Card | Unread:
         """The card of a row of ``schema.CARD``, or what is wrong with it. Ten thousand of these make a listing."""
         try:
@@ -88,7 +97,8 @@ def _check_types(numbers: Sequence[object], texts: Sequence[object]) -> None:
 
 def column_of(row: Any) -> Column:
     """The column of a row."""
-    return Column(row.id, row.name, row.title, bool(row.eligible), bool(row.terminal), texts_of(row.aliases))
+    aliases = () if row.aliases == "[]" else texts_of(row.aliases)
+    return Column(row.id, row.name, row.title, bool(row.eligible), bool(row.terminal), aliases)
 
 
 def field_of(row: Any) -> FieldSpec:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from connectors.base import Clock, IdMaker
 from connectors.card import BoardEventType, Mover
@@ -20,6 +20,15 @@ from connectors.native.database import Database
 from connectors.native.defaults import DEFAULT_COLUMNS
 from connectors.native.rows import encode
 from connectors.native.stamp import to_text
+
+_META = schema.META.c
+_MINE = _META.board == bindparam("the_board")
+_KNOWN = select(_META.board).where(_MINE)
+_COUNTS = {
+    name: update(schema.META).where(_MINE).values({name: _META[name] + 1}).returning(_META[name])
+    for name in ("next_number", "event_seq")
+}
+_EVENT = insert(schema.EVENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +76,11 @@ class Unit:
             "mover_run": mover.run_id,
             "data": encode(dict(data)),
         }
-        self.connection.execute(insert(schema.EVENT).values(values))
+        self.connection.execute(_EVENT, values)
         return seq
 
     def _count(self, name: str) -> int:
-        counter = schema.META.c[name]
-        statement = update(schema.META).where(schema.META.c.board == self.host.board).values({name: counter + 1})
-        return int(self.connection.execute(statement.returning(counter)).scalar_one())
+        return int(self.connection.execute(_COUNTS[name], {"the_board": self.host.board}).scalar_one())
 
 
 @contextmanager
@@ -86,8 +93,7 @@ def change(host: Host) -> Iterator[Unit]:
 
 
 def _ensure(unit: Unit) -> None:
-    known = select(schema.META.c.board).where(schema.META.c.board == unit.host.board)
-    if unit.connection.execute(known).first() is not None:
+    if unit.connection.execute(_KNOWN, {"the_board": unit.host.board}).first() is not None:
         return
     meta = {"board": unit.host.board, "next_number": 1, "event_seq": 0, "created_at": unit.stamp}
     unit.connection.execute(insert(schema.META).values(meta))
