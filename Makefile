@@ -19,6 +19,7 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q config connectors dispatcher engine tests
 	@touch $@
 
 check: lint types floors test ## the one gate: format, lint, types, floors, tests

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,9 @@ from tests.kit.clock import FakeClock
 if TYPE_CHECKING:
     from engine.store.store import Store
     from tests.kit.engine import Rig
+
+# The processes that tests start keep what they compiled, as those of users do: else each compiles the product again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture
