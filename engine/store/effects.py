@@ -22,7 +22,7 @@ from engine.store.changes import Stop, StopKind, Written
 from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.names import table
-from engine.store.prepared import Prepared, inserting
+from engine.store.prepared import Among, Prepared, inserting
 from engine.store.rows import Row
 from engine.store.writes import Timed
 
@@ -62,6 +62,11 @@ _PROBED = Prepared(
         asked=bindparam("all_asked", type_=_EFFECT.c.asked.type),
     )
 )
+_ONE = Among(_EFFECT.columns, _EFFECT.c.id)
+_OF_RUNS = Among(_EFFECT.columns, _EFFECT.c.run_id)
+_IN_STATES = Among(_EFFECT.columns, _EFFECT.c.state)
+_STOPPING = Among(_EFFECT.columns, _EFFECT.c.run_id, _EFFECT.c.stopped_run == 1)
+_APART = Among(_EFFECT.columns, _EFFECT.c.state, _EFFECT.c.run_id == "")
 ASKED_KEPT = 20
 """How many answers of the forge a row keeps, the newest."""
 _STOPS = (StopKind.INTERRUPT, StopKind.CANCEL)
@@ -104,17 +109,17 @@ class Effects:
 
     def get(self, effect_id: str) -> EffectRecord | None:
         """One row, None when there is none."""
-        found = self._many(select(_EFFECT).where(_EFFECT.c.id == effect_id))
+        found = self._among(_ONE, (effect_id,))
         return found[0] if found else None
 
     def list(self, run_id: str = "", states: tuple[str, ...] = ()) -> tuple[EffectRecord, ...]:
         """Rows, oldest first; empty values do not filter."""
-        query = select(_EFFECT).order_by(_EFFECT.c.created_at, _EFFECT.c.id)
         if run_id:
-            query = query.where(_EFFECT.c.run_id == run_id)
+            found = self._among(_OF_RUNS, (run_id,))
+            return tuple(each for each in found if not states or each.state in states)
         if states:
-            query = query.where(_EFFECT.c.state.in_(states))
-        return self._many(query)
+            return self._among(_IN_STATES, states)
+        return self._many(select(_EFFECT).order_by(_EFFECT.c.created_at, _EFFECT.c.id))
 
     def in_doubt(self, run_id: str) -> tuple[EffectRecord, ...]:
         """The rows of a run without an owner that nobody can answer for; none that a rewind went behind."""
@@ -123,8 +128,7 @@ class Effects:
 
     def stopping(self, run_ids: Iterable[str]) -> tuple[EffectRecord, ...]:
         """The rows because of which these runs stopped, settled or not, oldest first."""
-        query = select(_EFFECT).where(_EFFECT.c.run_id.in_(tuple(run_ids)), _EFFECT.c.stopped_run == 1)
-        return self._many(query.order_by(_EFFECT.c.created_at, _EFFECT.c.id))
+        return self._among(_STOPPING, run_ids)
 
     def newest(self, key: CallKey) -> EffectRecord | None:
         """The newest row of this call that no rewind went behind."""
@@ -166,8 +170,7 @@ class Effects:
 
     def apart(self, states: tuple[str, ...]) -> tuple[EffectRecord, ...]:
         """The board writes in these states, oldest first."""
-        query = select(_EFFECT).where(_EFFECT.c.run_id == "", _EFFECT.c.state.in_(states))
-        return self._many(query.order_by(_EFFECT.c.created_at, _EFFECT.c.id))
+        return self._among(_APART, states)
 
     def done_on(self, connections: Iterable[str], operations: Iterable[str], most: int) -> tuple[EffectRecord, ...]:
         """The newest calls of these operations that runs made over these connections, newest first."""
@@ -255,6 +258,12 @@ class Effects:
         """The run goes on: rows that are settled did not stop it any more."""
         with self._database.write() as connection:
             connection.execute(_RELEASE.where(_EFFECT.c.run_id == run_id))
+
+    def _among(self, wanted: Among, values: Iterable[str]) -> tuple[EffectRecord, ...]:
+        """The rows of those values, oldest first."""
+        with self._database.read_raw() as cursor:
+            found = [_read(row) for row in wanted.many(cursor, map(str, values))]
+        return tuple(sorted(found, key=lambda each: (each.created_at, each.id)))
 
     def _many(self, query: Select[Any]) -> tuple[EffectRecord, ...]:
         with self._database.read() as connection:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy import bindparam, delete, update
 
 from engine.errors import LockHeld
 from engine.run import Owner
@@ -21,7 +21,7 @@ from engine.states import RunStatus
 from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.names import table
-from engine.store.prepared import Prepared, PreparedRead, inserting_new
+from engine.store.prepared import Among, Prepared, PreparedRead, inserting_new
 from engine.store.records import plain
 from engine.store.rows import Row
 
@@ -39,6 +39,7 @@ _MINE = (
     _LEASE.c.epoch == bindparam("nth"),
 )
 _READ = PreparedRead([*_LEASE.columns], _LEASE.c.resource == bindparam("what"))
+_AMONG = Among(_LEASE.columns, _LEASE.c.resource)
 _NEW = inserting_new(_LEASE)
 _TAKE = Prepared(
     update(_LEASE)
@@ -186,16 +187,14 @@ class Leases:
         wanted = sorted(set(resources))
         if not wanted:
             return {}
-        with self._database.read() as connection:
-            text = str(connection.exec_driver_sql(self._clock).scalar_one())
-            now = datetime.fromisoformat(text).replace(tzinfo=UTC)
-            rows = connection.execute(select(_LEASE).where(_LEASE.c.resource.in_(wanted))).mappings().all()
-        return {each.resource: each for each in (_seen(row, now) for row in rows)}
+        with self._database.read_raw() as cursor:
+            now = store_time(cursor, self._clock)
+            return {each.resource: each for each in (_seen(row, now) for row in _AMONG.many(cursor, wanted))}
 
     def now(self) -> datetime:
         """What the store's clock says."""
-        with self._database.read() as connection:
-            return datetime.fromisoformat(str(connection.exec_driver_sql(self._clock).scalar_one())).replace(tzinfo=UTC)
+        with self._database.read_raw() as cursor:
+            return store_time(cursor, self._clock)
 
     def look_at(self, resource: str) -> Lease | None:
         """One of them."""

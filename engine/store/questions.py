@@ -20,12 +20,17 @@ from engine.store.changes import AnswersAccepted, Written
 from engine.store.cursors import Cursor
 from engine.store.database import Database
 from engine.store.names import table
-from engine.store.prepared import Prepared
+from engine.store.prepared import Among, Prepared
 from engine.store.rows import Row
 from engine.store.writes import Timed
 
 _QUESTION = table("interaction")
-_CHUNK = 500
+_ANSWERED = Among(
+    [_QUESTION.c.run_id],
+    _QUESTION.c.run_id,
+    _QUESTION.c.answered_at.is_not(None),
+    _QUESTION.c.retired_at.is_(None),
+)
 _THIS = (
     _QUESTION.c.run_id == bindparam("the_run"),
     _QUESTION.c.node_id == bindparam("the_node"),
@@ -97,17 +102,8 @@ class Interactions:
 
     def with_answers(self, run_ids: Iterable[str]) -> frozenset[str]:
         """Those of the runs that have an answered question which is not withdrawn: one look for many paused runs."""
-        found: set[str] = set()
-        every = tuple(dict.fromkeys(run_ids))
-        with self._database.read() as connection:
-            for start in range(0, len(every), _CHUNK):
-                asked = select(_QUESTION.c.run_id).where(
-                    _QUESTION.c.run_id.in_(every[start : start + _CHUNK]),
-                    _QUESTION.c.answered_at.is_not(None),
-                    _QUESTION.c.retired_at.is_(None),
-                )
-                found.update(connection.execute(asked.distinct()).scalars())
-        return frozenset(found)
+        with self._database.read_raw() as cursor:
+            return frozenset(row["run_id"] for row in _ANSWERED.many(cursor, run_ids))
 
     def pending(self, run_id: str) -> tuple[Interaction, ...]:
         """The questions that are neither answered nor withdrawn, oldest first."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import Enum
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -121,9 +122,36 @@ class SimulatedCrashPoints(CrashPoints):
 
 
 class SimulatedDatabase(Database):
-    """The real store; before and behind each commit is a seam."""
+    """The real store; before and behind each commit is a seam. One thread uses it, so one reader is kept open."""
 
     seams = Seams()
+    _reader: Any = None
+
+    @contextmanager
+    def read_raw(self) -> Iterator[Cursor]:
+        """As in the product, without a pool: a connection that cannot write, and one moment per read."""
+        if self._mine() is not None:
+            with super().read_raw() as cursor:
+                yield cursor
+            return
+        if self._reader is None:
+            self._reader = self._read_engine.raw_connection()
+        cursor = self._reader.dbapi_connection.cursor()
+        cursor.execute("BEGIN")
+        try:
+            yield cursor
+        finally:
+            self._reader.dbapi_connection.rollback()
+
+    def version(self) -> int | None:
+        """As in the product; nobody else commits here, so what this connection changed says it without a statement."""
+        return None if self._mine() is not None else int(self._raw.total_changes)
+
+    def close(self) -> None:
+        """As in the product."""
+        if self._reader is not None:
+            self._reader.close()
+        super().close()
 
     @contextmanager
     def elsewhere(self) -> Iterator[None]:
