@@ -10,7 +10,7 @@ from dispatcher import hooking, log
 from dispatcher.documents import card_document
 from dispatcher.hooks import Call, Hook
 from dispatcher.ledger.records import Follows, Settlement
-from dispatcher.workspaces import Removal
+from dispatcher.workspaces import Removal, Workspaces
 from dispatcher.world import World
 
 _log = log.get(__name__)
@@ -45,7 +45,16 @@ def remove(world: World, card: Card, run_id: str) -> None:
         return why
 
     removal, why = station.workspaces.remove(key, card.id, unsaved)
-    told = {"board": card.board, "card_id": card.id, "path": str(path)}
+    _tell(removal, why, board=card.board, card_id=card.id, path=str(path))
+
+
+def finish_removals(workspaces: Workspaces) -> None:
+    """What an earlier process began to remove and died over; called at the daemon's start, under its lock."""
+    for key, (removal, why) in workspaces.finish_removals().items():
+        _tell(removal, why, path=str(workspaces.path_of(key)))
+
+
+def _tell(removal: Removal, why: str, **told: object) -> None:
     if removal is Removal.REMOVED:
         _log.info("workspace.removed", **told)
     elif removal is Removal.KEPT_DIRTY:

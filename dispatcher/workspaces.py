@@ -12,7 +12,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -23,6 +23,8 @@ from engine.ports import IdMaker
 
 MARKS = ".marks"
 QUARANTINE = ".quarantine"
+RETIRED = ".retired"
+"""Ending of a mark while its folder is being removed."""
 _PART = 40
 _HASH = 16
 
@@ -41,7 +43,8 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Mark:
     """The ownership mark. ``generation`` grows whenever the folder is made anew, ``created_hook`` is the generation
-    for which ``after_create`` completed."""
+    for which ``after_create`` completed. ``aside`` and ``registration`` belong to a removal under way: the folder's
+    name in the quarantine, and where git remembers its worktree."""
 
     board: str
     card_id: str
@@ -50,6 +53,8 @@ class Mark:
     generation: int = 1
     created_hook: int = 0
     runs: tuple[str, ...] = ()
+    aside: str = ""
+    registration: str = ""
 
 
 class Found(StrEnum):
@@ -78,6 +83,8 @@ class Removal(StrEnum):
     KEPT_DIRTY = "kept_dirty"
     QUARANTINED = "quarantined"
     """Renamed, but not deleted: a read-only file, a mount inside, or a failure."""
+    UNDONE = "undone"
+    """Nothing was removed yet, and the mark is back."""
     ABSENT = "absent"
 
 
@@ -114,8 +121,8 @@ class Workspaces:
 
     def counts(self) -> dict[str, int]:
         """How many folders there are: ``ready`` (marked as ours) and ``quarantined``."""
-        found = {"ready": MARKS, "quarantined": QUARANTINE}
-        return {state: _entries(self.root / folder) for state, folder in found.items()}
+        found = {"ready": (MARKS, "*.json"), "quarantined": (QUARANTINE, "*")}
+        return {state: sum(1 for _ in (self.root / name).glob(files)) for state, (name, files) in found.items()}
 
     def look(self, key: str, card_id: str) -> Found:
         """What lies at the key's place; writes nothing."""
@@ -128,11 +135,7 @@ class Workspaces:
 
     def mark(self, key: str) -> Mark | None:
         """The mark of a key; None when there is none that can be read."""
-        try:
-            data = json.loads(self._mark_file(key).read_text())
-            return Mark(**{**data, "runs": tuple(data.get("runs", ()))})
-        except (OSError, ValueError, TypeError):
-            return None
+        return _read(self._mark_file(key))
 
     def prepare(self, key: str, place: Place, run_id: str, now: datetime) -> Workspace:
         """S7: verify the card's folder or make it; the mark is written last. Raises OSError when the disk refuses."""
@@ -153,7 +156,9 @@ class Workspaces:
 
     def write_mark(self, key: str, mark: Mark) -> None:
         """Replace the mark as a whole."""
-        file = self._mark_file(key)
+        self._write(self._mark_file(key), mark)
+
+    def _write(self, file: Path, mark: Mark) -> None:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         fresh = file.with_name(f"{file.name}.{self._ids.new()}")
         with fresh.open("w", encoding="utf-8") as handle:
@@ -167,62 +172,100 @@ class Workspaces:
         path = self.path_of(key)
         if not os.path.lexists(path):
             return None
-        aside = self.root / QUARANTINE / f"{key}.{self._ids.new()}"
+        return self._put_aside(path, f"{key}.{self._ids.new()}")
+
+    def _put_aside(self, path: Path, name: str) -> Path:
+        aside = self.root / QUARANTINE / name
         aside.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.rename(aside)
         return aside
 
     def remove(self, key: str, card_id: str, unsaved: Callable[[Path], str]) -> tuple[Removal, str]:
-        """E7: retire the mark, look for unsaved work, rename, delete. How it ended, and why a folder was kept."""
-        if self.look(key, card_id) is not Found.OURS:
+        """E7: retire the mark, look for unsaved work, rename, delete. How it ended, and why a folder was kept.
+
+        What a process that dies over it leaves behind is the matter of ``finish_removals``.
+        """
+        path, mark = self.path_of(key), self.mark(key)
+        if mark is None or self.look(key, card_id) is not Found.OURS:
             return Removal.ABSENT, ""
-        mark = self.mark(key)
-        retired = self._retire(key)
-        why = unsaved(self.path_of(key))
-        if why and mark is not None:
+        retired = self._mark_file(key).with_suffix(RETIRED)
+        self._mark_file(key).replace(retired)
+        why = unsaved(path)
+        if why:
             retired.replace(self._mark_file(key))
             return Removal.KEPT_DIRTY, why
-        registration = _worktree_registration(self.path_of(key))
-        aside = self.quarantine(key)
-        retired.unlink(missing_ok=True)
-        if aside is None:
-            return Removal.ABSENT, ""
-        return _delete(aside, registration)
+        noted = replace(mark, aside=f"{key}.{self._ids.new()}", registration=_worktree_registration(path))
+        self._write(retired, noted)
+        self._put_aside(path, noted.aside)
+        return self._finish(key, noted)
 
-    def _retire(self, key: str) -> Path:
-        file = self._mark_file(key)
-        retired = file.with_suffix(".retired")
-        file.replace(retired)
-        return retired
+    def finish_removals(self) -> Mapping[str, tuple[Removal, str]]:
+        """Finish or undo every removal over which a process died: key -> how it ended, and why not.
+
+        Called before anything is started. A folder that was not put aside yet has lost nothing: its mark is put back.
+        """
+        found: dict[str, tuple[Removal, str]] = {}
+        for retired in sorted((self.root / MARKS).glob(f"*{RETIRED}")):
+            mark, key = _read(retired), retired.name.removesuffix(RETIRED)
+            if mark is None or mark.store != self._store:
+                continue
+            begun = os.path.lexists(self.root / QUARANTINE / mark.aside) or not os.path.lexists(self.path_of(key))
+            if mark.aside and begun:
+                found[key] = self._finish(key, mark)
+            else:
+                found[key] = self._undo(key, mark)
+        return found
+
+    def _finish(self, key: str, mark: Mark) -> tuple[Removal, str]:
+        """Delete what was put aside, then what git remembers of it; the retired mark goes last."""
+        aside, registration = self.root / QUARANTINE / mark.aside, Path(mark.registration)
+        try:
+            if os.path.lexists(aside):
+                shutil.rmtree(aside)
+            if mark.registration and _registers(registration, self.path_of(key)):
+                shutil.rmtree(registration)
+        except OSError as error:
+            return Removal.QUARANTINED, f"{aside}: {error.strerror}"
+        finally:
+            self._mark_file(key).with_suffix(RETIRED).unlink(missing_ok=True)
+        return Removal.REMOVED, ""
+
+    def _undo(self, key: str, mark: Mark) -> tuple[Removal, str]:
+        there = os.path.lexists(self.path_of(key)) and not self._mark_file(key).exists()
+        if there:
+            self.write_mark(key, replace(mark, aside="", registration=""))
+        self._mark_file(key).with_suffix(RETIRED).unlink(missing_ok=True)
+        return (Removal.UNDONE if there else Removal.ABSENT), ""
 
     def _mark_file(self, key: str) -> Path:
         return self.root / MARKS / f"{key}.json"
 
 
-def _delete(aside: Path, registration: Path | None) -> tuple[Removal, str]:
+def _read(file: Path) -> Mark | None:
     try:
-        shutil.rmtree(aside)
-        if registration is not None:
-            shutil.rmtree(registration)
-    except OSError as error:
-        return Removal.QUARANTINED, f"{aside}: {error.strerror}"
-    return Removal.REMOVED, ""
+        data = json.loads(file.read_text())
+        return Mark(**{**data, "runs": tuple(data.get("runs", ()))})
+    except (OSError, ValueError, TypeError):
+        return None
 
 
-def _worktree_registration(path: Path) -> Path | None:
-    """The folder in which a repository remembers this very worktree; None for anything else."""
+def _worktree_registration(path: Path) -> str:
+    """The folder in which a repository remembers this very worktree; empty for anything else."""
     try:
         text = (path / ".git").read_text().strip()
-        folder = Path(text.removeprefix("gitdir: "))
-        back = Path((folder / "gitdir").read_text().strip())
     except OSError:
-        return None
-    ours = folder.parent.name == "worktrees" and back.parent.resolve() == path.resolve()
-    return folder if text.startswith("gitdir: ") and ours else None
+        return ""
+    folder = Path(text.removeprefix("gitdir: "))
+    known = text.startswith("gitdir: ") and folder.is_dir() and (folder / "gitdir").is_file()
+    return str(folder) if known and _registers(folder, path) else ""
 
 
-def _entries(folder: Path) -> int:
+def _registers(folder: Path, path: Path) -> bool:
+    """Whether that folder of a repository is about the worktree at ``path``, or what is left of such a one."""
+    if folder.parent.name != "worktrees" or not folder.is_dir():
+        return False
     try:
-        return sum(1 for _ in folder.iterdir())
-    except OSError:
-        return 0
+        back = Path((folder / "gitdir").read_text().strip())
+    except FileNotFoundError:
+        return True  # its removal was under way
+    return back.parent.resolve() == path.resolve()

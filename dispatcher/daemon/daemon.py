@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from dispatcher import __version__, log
 from dispatcher.building import Kept, build
 from dispatcher.candidate import Desired
+from dispatcher.cleaning import finish_removals
 from dispatcher.crashpoints import CrashPoints
 from dispatcher.daemon.counting import count
 from dispatcher.daemon.generations import Generations
@@ -120,6 +121,7 @@ class Daemon:
         self.wiring.watches = True
         self._station = build(self.wiring, self.generations.settings, self._kept)
         self._station.workspaces.check_root(self.wiring.store_dir)
+        finish_removals(self._station.workspaces)
         _log.info("dispatcher.started", instance=self._memory.instance, version=__version__)
 
     def open_dry(self) -> None:

@@ -88,6 +88,23 @@ def test_hooks_that_completed_are_not_run_again_where_they_must_not(site: Site) 
     assert site.trace("hooks") == ["made", "before", "before"]
 
 
+def test_a_daemon_that_died_over_a_removal_is_followed_by_one_that_ends_it(site: Site) -> None:
+    """D068: inside E7, between the retired mark and the folder; the settling goes on and nothing is left."""
+    died = f"[ -e {site.folder}/fine ] || {{ touch {site.folder}/fine; kill -9 $PPID; }}"
+    path = site.folder / "pointsman.yaml"
+    path.write_text(
+        f"{path.read_text()}columns: {{completed: done}}\nworkspace: {{root: rooms, persist: cleanup_on_done}}\n"
+        f"hooks:\n  before_remove: {{script: '{died}'}}\n"
+    )
+    site.do("card", "create", "--title", "x", "--column", "ready")
+    assert site.once() == -9
+    assert [each.suffix for each in (site.folder / "rooms" / ".marks").iterdir()] == [".retired"]
+    assert site.once() == 0
+    card = site.card()
+    assert (card["column"], card["claim"], site.trace()) == ("done", None, ["x"])
+    assert {each.name for each in (site.folder / "rooms").rglob("*")} == {".dispatcher.lock", ".marks", ".quarantine"}
+
+
 def test_a_retry_that_was_decided_is_not_decided_again(site: Site) -> None:
     """D064: one row, the same due time."""
     (site.folder / "bots" / "work.bot").write_text(BOT.replace("echo {{vars.title}} >> FOLDER/trace", "exit 1"))

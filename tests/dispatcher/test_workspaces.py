@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dispatcher.refusals import Refused
 from dispatcher.workspaces import Found, Place, Removal, Workspaces, key_of
 from engine.ports import RandomIds
+from tests.kit.runs import python
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 PLACE = Place("native", "", "c1", 1, "Do it")
@@ -131,6 +132,78 @@ def test_only_its_own_worktree_registration_goes(tmp_path: Path) -> None:
     left = subprocess.run([*git, "worktree", "list"], check=True, capture_output=True, text=True).stdout
     assert str(mine) not in left
     assert str(tmp_path / "theirs") in left
+
+
+DIES = """
+import os, signal, sys
+from pathlib import Path
+from dispatcher.workspaces import Workspaces
+from engine.ports import RandomIds
+
+root, key, event, left = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+
+def watch(name, _arguments):
+    global left
+    left -= name == event
+    if name == event and left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(watch)
+Workspaces(root, "sqlite:///a", RandomIds()).remove(key, "c1", lambda _path: "")
+"""
+"""Removes a workspace, and dies right before the system is asked the n-th time for one thing."""
+
+
+@pytest.mark.parametrize(
+    ("event", "nth", "removal"),
+    [
+        ("os.rename", 2, Removal.UNDONE),
+        ("os.rename", 3, Removal.UNDONE),
+        ("shutil.rmtree", 1, Removal.REMOVED),
+        ("os.remove", 2, Removal.REMOVED),
+        ("os.rmdir", 2, Removal.REMOVED),
+        ("shutil.rmtree", 2, Removal.REMOVED),
+        ("os.remove", 6, Removal.REMOVED),
+    ],
+)
+def test_a_removal_over_which_a_process_died_is_finished_or_undone(
+    tmp_path: Path, event: str, nth: int, removal: Removal
+) -> None:
+    """D068: with the worktree's own registration, and no other."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path / "repo")]
+    subprocess.run(["git", "init", "-q", str(tmp_path / "repo")], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    root = tmp_path / "root"
+    mine = rooms(root).prepare(KEY, PLACE, "r1", NOW).path
+    for path in (mine, tmp_path / "theirs"):
+        subprocess.run([*git, "worktree", "add", "-q", "--detach", str(path)], check=True)
+    (mine / "a" / "b").mkdir(parents=True)
+    (mine / "a" / "b" / "file").write_text("x")
+    (mine / "file").write_text("x")
+    died = python(DIES, str(root), KEY, event, str(nth))
+    assert (died.communicate(timeout=60)[1], died.returncode) == ("", -9)
+    assert rooms(root, "sqlite:///b").finish_removals() == {}
+    assert rooms(root).finish_removals() == {KEY: (removal, "")}
+    if removal is Removal.UNDONE:
+        assert (mine / "a" / "b" / "file").read_text() == "x"
+        assert rooms(root).prepare(KEY, PLACE, "r2", NOW).mark.runs == ("r1", "r2")
+        assert rooms(root).remove(KEY, "c1", clean)[0] is Removal.REMOVED
+    assert not mine.exists()
+    assert rooms(root).counts() == {"ready": 0, "quarantined": 0}
+    assert rooms(root).finish_removals() == {}
+    left = subprocess.run([*git, "worktree", "list"], check=True, capture_output=True, text=True).stdout
+    assert [line.split()[0] for line in left.splitlines()] == [str(tmp_path / "repo"), str(tmp_path / "theirs")]
+    assert len(list((tmp_path / "repo" / ".git" / "worktrees").iterdir())) == 1
+
+
+def test_a_removal_that_was_undone_gives_way_to_a_folder_made_since(tmp_path: Path) -> None:
+    """D068: what lies at the key's place by now has a mark of its own."""
+    rooms(tmp_path).prepare(KEY, PLACE, "r1", NOW)
+    mark = tmp_path / ".marks" / f"{KEY}.json"
+    mark.replace(mark.with_suffix(".retired"))
+    made = rooms(tmp_path).prepare(KEY, PLACE, "r2", NOW)
+    assert rooms(tmp_path).finish_removals() == {KEY: (Removal.ABSENT, "")}
+    assert rooms(tmp_path).mark(KEY) == made.mark
 
 
 @pytest.mark.parametrize("root", ["/", "~", ".", ".."])
