@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from dispatcher.station import Station
+from dispatcher.world import World
 from engine.errors import EffectSettled, RunDeleted, RunUnknown
 from engine.run import SETTLES, EffectRecord, EffectState
 from engine.store.store import Store
@@ -26,25 +27,23 @@ def probe_due(effect: EffectRecord, now: datetime) -> bool:
     return bool(passed) and (effect.probed_at is None or effect.probed_at < passed[-1])
 
 
-def settled(store: Store, run_id: str) -> bool:
-    """Whether a call stopped the run and each that did is ``done`` or ``not_sent`` (engine.md 4.3)."""
-    rows = _rows(store, run_id)
+def settled(rows: Collection[EffectRecord]) -> bool:
+    """Whether a call stopped the run and each that did is ``done`` or ``not_sent`` (engine.md 4.3). Pure."""
     return bool(rows) and all(row.state in SETTLES for row in rows)
 
 
-def texts(store: Store, run_id: str) -> Mapping[str, object]:
-    """What fills the reason of a card that is parked for a call in doubt."""
-    rows = [row for row in _rows(store, run_id) if row.state not in SETTLES]
-    if not rows:
+def texts(rows: Collection[EffectRecord]) -> Mapping[str, object]:
+    """What fills the reason of a card that is parked for a call in doubt. Pure."""
+    first = next((row for row in rows if row.state not in SETTLES), None)
+    if first is None:
         return {"operation": "a remote call", "node": "a node", "effect": "ID"}
-    first = rows[0]
     node = f"{first.node_id} ({first.note})" if first.probes else first.node_id
     return {"operation": first.operation, "node": node, "effect": first.id}
 
 
-def ask(station: Station, run_id: str, now: datetime) -> None:
-    """Ask the forge about each call of the run for which it is time; what is found is settled."""
-    for row in _rows(station.store, run_id):
+def ask(station: Station, rows: Collection[EffectRecord], now: datetime) -> None:
+    """Ask the forge about each of these calls for which it is time; what is found is settled."""
+    for row in rows:
         if row.state == EffectState.AMBIGUOUS and probe_due(row, now):
             with suppress(EffectSettled):
                 station.engine.probe_effect(row.id)
@@ -67,8 +66,10 @@ def recover_writes(station: Station, boards: Collection[str], now: datetime) -> 
             finish()
 
 
-def _rows(store: Store, run_id: str) -> tuple[EffectRecord, ...]:
-    return store.effects.stopping(_family(store, run_id))
+def stopping(world: World, run_id: str) -> tuple[EffectRecord, ...]:
+    """The calls because of which the run, or a child run that it waits for, stopped; settled or not, oldest first."""
+    store = world.station.store
+    return world.unchanged(f"doubts of {run_id}", None, lambda: store.effects.stopping(_family(store, run_id)))
 
 
 def _family(store: Store, run_id: str) -> list[str]:

@@ -104,7 +104,7 @@ def _present(world: World, card: Card, link: Link, record: RunRecord) -> RunFact
 def _effects_settled(world: World, record: RunRecord) -> bool:
     """Whether the calls that stopped the run are settled (engine.md 4.3); asked only where the code wants it."""
     wants = row_of(record.failure_code).unattended is Allowance.IF_SETTLED
-    return wants and doubts.settled(world.station.store, record.id)
+    return wants and doubts.settled(doubts.stopping(world, record.id))
 
 
 def _with_place(world: World, card: Card, link: Link, record: RunRecord, told: RunFacts) -> RunFacts:

@@ -231,7 +231,7 @@ def park_texts(world: World, record: RunRecord, reason: Reason) -> Mapping[str, 
     if reason is Reason.WAITING_FOR_PERSON:
         return {"why": engine.pause_reason(record.id)}
     if reason is Reason.PARKED_AMBIGUOUS:
-        return doubts.texts(world.station.store, record.id)
+        return doubts.texts(doubts.stopping(world, record.id))
     if reason is Reason.PARKED_NEEDS_CAP:
         return engine.budget_stop(record.id)
     return {}

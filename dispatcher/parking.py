@@ -41,7 +41,7 @@ def _one(world: World, card: Card, link: Link) -> None:
     key = (card.board, card.id)
     park = world.snapshot.parks.get(key)
     if park is not None and park.reason == Reason.PARKED_AMBIGUOUS and not world.dry:
-        doubts.ask(world.station, link.last_run, world.now)
+        doubts.ask(world.station, doubts.stopping(world, link.last_run), world.now)
     told = facts.run_facts(world, card)
     record = world.runs.get(link.last_run)
     decision = decide(told, world.now)

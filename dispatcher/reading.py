@@ -180,23 +180,10 @@ def _remembered(world: World, board: Board, what: frozenset[str], ask: Callable[
     if revision is None:
         return ask()
     memory, slot = world.station.memory.answers, (board.name, ask.__name__)
-    now = (unchanged(world, f"revision of {board.name}", None, revision), what)
+    now = (world.unchanged(f"revision of {board.name}", None, revision), what)
     known = memory.get(slot)
     if known is None or known[0] != now:
         known = (now, ask())
-        memory[slot] = known
-    return cast(T, known[1])
-
-
-def unchanged(world: World, what: str, about: object, ask: Callable[[], T]) -> T:
-    """The answer of ``ask`` about the store, from memory while nobody committed anything since it was asked."""
-    version = world.station.store.database.version()
-    if version is None:
-        return ask()
-    memory, slot, asked = world.station.memory.answers, ("", what), (version, about)
-    known = memory.get(slot)
-    if known is None or known[0] != asked:
-        known = (asked, ask())
         memory[slot] = known
     return cast(T, known[1])
 

@@ -16,7 +16,6 @@ from dispatcher.doubts import recover_writes
 from dispatcher.ledger import Transaction, cards, outcomes
 from dispatcher.ledger.records import Claim, ClaimState, Intent, Key
 from dispatcher.policy import Action, Decision, Life
-from dispatcher.reading import unchanged
 from dispatcher.slots import Work
 from dispatcher.world import Alive, World
 from engine import states
@@ -130,7 +129,7 @@ def _write(world: World, change: Callable[[Transaction], object]) -> None:
 
 def reconcile(world: World) -> None:
     """T3: say who lives behind each running record, and promote the orphans past their grace."""
-    listing = unchanged(world, "running", None, world.station.store.runs.running)
+    listing = world.unchanged("running", None, world.station.store.runs.running)
     here = world.station.engine.executing()
     leases = _leases(world, [record.id for record in listing.records if record.id not in here])
     for record in listing.records:

@@ -19,7 +19,6 @@ from dispatcher.hooking import after_run
 from dispatcher.ledger import cards, outcomes
 from dispatcher.ledger.records import ClaimState, Follows, Link, Settlement
 from dispatcher.policy import Action, Decision, Found, decide
-from dispatcher.reading import unchanged
 from dispatcher.world import World
 from engine import states
 from engine.errors import StoreError
@@ -46,10 +45,10 @@ def settle_all(world: World) -> None:
     _close_overtaken(world)
     memory = world.station.memory
     seen, store = memory.outcomes_seen, world.station.store
-    listing = unchanged(world, "outcomes", seen, lambda: store.runs.outcomes_after(seen))
+    listing = world.unchanged("outcomes", seen, lambda: store.runs.outcomes_after(seen))
     ids = [record.id for record in listing.records]
     links = world.station.ledger.links_of_runs(ids) if ids else {}
-    closed = world.station.ledger.closed_outcomes(links)
+    closed = world.station.ledger.closed_outcomes(links) if links else frozenset[tuple[str, int]]()
     world.settled |= closed
     world.links.update({link.key: link for link in links.values()})
     unsettled = 0

@@ -13,7 +13,6 @@ from datetime import datetime
 
 from dispatcher.candidate import Desired
 from dispatcher.ledger.records import Key, Link
-from dispatcher.reading import unchanged
 from dispatcher.reasons import Reason, render
 from dispatcher.station import REMOVED
 from dispatcher.troubles import last_error_document
@@ -71,7 +70,7 @@ def document(world: World) -> Document:
 def _effects(world: World) -> Document:
     """The remote calls whose answer was lost and that nobody has settled."""
     effects = world.station.store.effects
-    found = unchanged(world, "effects", None, lambda: effects.list(states=(EffectState.AMBIGUOUS,)))
+    found = world.unchanged("effects", None, lambda: effects.list(states=(EffectState.AMBIGUOUS,)))
     unsettled = [
         {"id": each.id, "run_id": each.run_id, "node_id": each.node_id, "operation": each.operation}
         for each in found

@@ -169,6 +169,10 @@ class Memory:
     claimed_at: dict[tuple[str, int], float] = field(default_factory=dict)
     stopping_since: str = ""
     answers: dict[tuple[str, str], tuple[object, object]] = field(default_factory=dict)
+    """Of boards that tell a revision: by board and question, what it was asked about and what it said."""
+    stored: dict[str, tuple[object, object]] = field(default_factory=dict)
+    """As ``answers``, of the store at the commit ``stored_at``."""
+    stored_at: int | None = None
     told: set[str] = field(default_factory=set)
     disappeared: dict[str, frozenset[Key]] = field(default_factory=dict)
     waits: dict[tuple[Key, datetime], tuple[float, float]] = field(default_factory=dict)
@@ -187,6 +191,14 @@ class Memory:
         self.outcomes_seen = 0
         self.idle = None
         self.answers.clear()
+        self.stored.clear()
+
+    def answers_at(self, version: int) -> dict[str, tuple[object, object]]:
+        """What the store said at this commit; what it said before is forgotten."""
+        if version != self.stored_at:
+            self.stored.clear()
+            self.stored_at = version
+        return self.stored
 
     def first_time(self, what: str) -> bool:
         """True once per ``what``: for states that are told when they begin."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from connectors.card import BoardEventType, Card, Column, Mover, MoverKind
 from dispatcher.candidate import DaemonFacts
@@ -22,6 +22,7 @@ from dispatcher.reasons import park_cause
 from dispatcher.station import Station
 from engine.errors import StoreError
 from engine.run import RunRecord
+from engine.store.changes import Listing
 
 T = TypeVar("T")
 Gauges = Mapping[str, Mapping[tuple[str, ...], float]]
@@ -118,6 +119,20 @@ class World:
             self.bots[name] = self.station.find_bot(name)
         return self.bots[name]
 
+    def unchanged(self, what: str, about: object, ask: Callable[[], T]) -> T:
+        """The answer of ``ask`` about the store, from memory while nobody committed anything since it was asked.
+
+        One answer is kept per ``what``, with what it is ``about``. It is shared between ticks: nobody changes it.
+        """
+        version = self.station.store.database.version()
+        if version is None:
+            return ask()
+        answers = self.station.memory.answers_at(version)
+        known = answers.get(what)
+        if known is None or known[0] != about:
+            known = answers[what] = (about, ask())
+        return cast(T, known[1])
+
     @property
     def standby(self) -> frozenset[str]:
         """The boards that another daemon leads."""
@@ -135,17 +150,18 @@ class World:
 
     def know_links(self, keys: Collection[Key]) -> None:
         """Read the links of those cards that are not known yet."""
-        missing = [key for key in keys if key not in self.links]
+        missing = frozenset(key for key in keys if key not in self.links)
         if missing:
-            self.links.update(self.station.ledger.links(missing))
+            links = self.station.ledger.links
+            self.links.update(self.unchanged("links", missing, lambda: links(missing)))
 
     def know_runs(self, run_ids: Iterable[str]) -> None:
         """Read the records of those runs that are not known yet; each lands in one kind of ``Found``."""
-        missing = {run_id for run_id in run_ids if run_id and run_id not in self.found}
+        missing = frozenset(run_id for run_id in run_ids if run_id and run_id not in self.found)
         if not missing:
             return
         try:
-            listing = self.station.store.runs.get_many(missing)
+            listing, closed = self.unchanged("runs", missing, lambda: self._read_runs(missing))
         except StoreError as error:
             self.found.update(dict.fromkeys(missing, (Found.UNREADABLE, error.message)))
             return
@@ -155,13 +171,18 @@ class World:
             self.found[broken.id] = (Found.UNREADABLE, broken.message)
         for run_id in missing - set(self.found):
             self.found[run_id] = (Found.ABSENT, "")
-        self.settled |= self.station.ledger.closed_outcomes(missing)
+        self.settled |= closed
+
+    def _read_runs(self, run_ids: Collection[str]) -> tuple[Listing, frozenset[tuple[str, int]]]:
+        """Those of the runs that there are, and the outcomes of any that were carried onto their card."""
+        return self.station.store.runs.get_many(run_ids), self.station.ledger.closed_outcomes(run_ids)
 
     def is_answered(self, run_id: str) -> bool:
         """Whether answers to the paused run's question are recorded; all parked runs are looked at in one go."""
         parked = {park.run_id for park in self.snapshot.parks.values()}
         if self.answered is None:
-            self.answered = self.station.store.interactions.with_answers(parked)
+            ask = self.station.store.interactions.with_answers
+            self.answered = self.unchanged("answered", parked, lambda: ask(parked))
         perhaps = run_id in self.answered or run_id not in parked
         return perhaps and self.station.engine.answered(run_id)
 
