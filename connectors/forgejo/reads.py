@@ -13,11 +13,9 @@ from types import MappingProxyType
 from typing import TypeVar
 from urllib.parse import quote
 
-from pydantic import TypeAdapter
-
 from connectors.answer import Read
 from connectors.errand import Errand, Purpose
-from connectors.errors import ForgeError, ForgeRefused, RateLimited
+from connectors.errors import ForgeRefused
 from connectors.forge.client import Target
 from connectors.forge.payloads import Extent, Items, listed, missing, query_of, stamp
 from connectors.forge.records import (
@@ -41,10 +39,11 @@ from connectors.forge.records import (
     Sighting,
     Subject,
 )
+from connectors.forge.wire import Wire, sighted
 from connectors.forgejo import mapping
 from connectors.transport.client import Transport
 from connectors.transport.models import Misfit, accept, misfit
-from connectors.transport.request import Answer, Request
+from connectors.transport.request import Request
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -69,30 +68,14 @@ KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
 """Listing -> the query keys that Forgejo knows there and that we use."""
 
 
-class Wired:
+class Wired(Wire):
     """What every part of the client works with."""
 
     kind = "forgejo"
 
     def __init__(self, transport: Transport, target: Target) -> None:
-        self._transport = transport
-        self._target = target
+        super().__init__(transport, target, f"{PREFIX}/repos/{quote(target.repo, safe='/')}")
         self._account: Account | None = None
-
-    @property
-    def _path(self) -> str:
-        return f"{PREFIX}/repos/{quote(self._target.repo, safe='/')}"
-
-    def _get(self, errand: Errand, path: str, **query: str) -> Answer:
-        """One object below the repository's address."""
-        return self._transport.read(errand, Request("GET", self._path + path, tuple(query.items())))
-
-    def _one(self, errand: Errand, path: str, model: TypeAdapter[P]) -> P | Missing:
-        """One object, or how it is not there."""
-        try:
-            return accept(self._get(errand, path), model, errand)
-        except ForgeRefused as error:
-            return missing(error)
 
     def _listed(
         self, errand: Errand, listing: tuple[str, str], items: Items[P, T], *, limit: int = 0, **keys: str
@@ -189,22 +172,7 @@ class Reads(Wired):
 
     def issues_many(self, numbers: Sequence[int], errand: Errand) -> Sighting:
         """Each by itself: Forgejo has no read of several by number."""
-        found: dict[int, Issue] = {}
-        absent: dict[int, Missing] = {}
-        unread: dict[int, str] = {}
-        for number in numbers:
-            try:
-                seen = self.issue(number, errand)
-            except RateLimited:
-                raise
-            except ForgeError as error:
-                unread[number] = error.message
-                continue
-            if isinstance(seen, Missing):
-                absent[number] = seen
-            else:
-                found[number] = seen
-        return Sighting(found, absent, unread)
+        return sighted(numbers, lambda number: self.issue(number, errand))
 
     def comments(self, subject: Subject, errand: Errand, since: datetime | None = None) -> Read[ForgeComment]:
         """Comments by their age: one answer holds them all. Those of a pull lie with its issue."""

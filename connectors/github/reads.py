@@ -12,11 +12,9 @@ from types import MappingProxyType
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
-from pydantic import TypeAdapter
-
 from connectors.answer import Read
 from connectors.errand import Errand
-from connectors.errors import ForgeError, ForgeRefused, RateLimited
+from connectors.errors import ForgeRefused
 from connectors.forge.client import Target
 from connectors.forge.payloads import Extent, Items, listed, missing, query_of, refused, stamp
 from connectors.forge.records import (
@@ -40,6 +38,7 @@ from connectors.forge.records import (
     Sighting,
     Subject,
 )
+from connectors.forge.wire import Wire, sighted
 from connectors.github import mapping
 from connectors.github.app import AppCredential
 from connectors.github.client import Library
@@ -70,32 +69,16 @@ KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
 """Listing -> the query keys that GitHub knows there."""
 
 
-class Wired:
+class Wired(Wire):
     """What every part of the client works with."""
 
     kind = "github"
 
     def __init__(self, transport: Transport, library: Library, target: Target, app: AppCredential | None) -> None:
-        self._transport = transport
+        super().__init__(transport, target, f"/repos/{quote(target.repo, safe='/')}")
         self._library = library
-        self._target = target
         self._app = app
         self._repo_id = ""
-
-    @property
-    def _path(self) -> str:
-        return f"/repos/{quote(self._target.repo, safe='/')}"
-
-    def _get(self, errand: Errand, path: str, **query: str) -> Answer:
-        """One object below the repository's address."""
-        return self._transport.read(errand, Request("GET", self._path + path, tuple(query.items())))
-
-    def _one(self, errand: Errand, path: str, model: TypeAdapter[P]) -> P | Missing:
-        """One object, or how it is not there."""
-        try:
-            return accept(self._get(errand, path), model, errand)
-        except ForgeRefused as error:
-            return missing(error)
 
 
 class Reads(Wired):
@@ -174,22 +157,7 @@ class Reads(Wired):
 
     def issues_many(self, numbers: Sequence[int], errand: Errand) -> Sighting:
         """Each by itself: an unchanged one costs nothing, and none can spoil another."""
-        found: dict[int, Issue] = {}
-        absent: dict[int, Missing] = {}
-        unread: dict[int, str] = {}
-        for number in numbers:
-            try:
-                seen = self.issue(number, errand)
-            except RateLimited:
-                raise
-            except ForgeError as error:
-                unread[number] = error.message
-                continue
-            if isinstance(seen, Missing):
-                absent[number] = seen
-            else:
-                found[number] = seen
-        return Sighting(found, absent, unread)
+        return sighted(numbers, lambda number: self.issue(number, errand))
 
     def comments(self, subject: Subject, errand: Errand, since: datetime | None = None) -> Read[ForgeComment]:
         """Comments by their age; those of a pull lie with its issue."""

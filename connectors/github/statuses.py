@@ -13,10 +13,11 @@ from dataclasses import replace
 
 from connectors.answer import Read
 from connectors.errand import Errand
-from connectors.errors import ForgeError, ForgeRefused, RateLimited, Unsupported
+from connectors.errors import ForgeRefused, Unsupported
 from connectors.forge.client import ForgeClient, Traits
 from connectors.forge.payloads import refused
 from connectors.forge.records import Issue, IssueQuery, LabelDef, LabelSwap, Missing, ProjectField, Sighting
+from connectors.forge.wire import sighted
 from connectors.github.connector import GitHubClient
 from connectors.github.projects import Membership, Placed
 
@@ -110,22 +111,7 @@ class StatusClient(GitHubClient):
 
     def issues_many(self, numbers: Sequence[int], errand: Errand) -> Sighting:
         """Each by itself, so that an error beside one says nothing about another."""
-        found: dict[int, Issue] = {}
-        absent: dict[int, Missing] = {}
-        unread: dict[int, str] = {}
-        for number in numbers:
-            try:
-                seen = self.issue(number, errand)
-            except RateLimited:
-                raise
-            except ForgeError as error:
-                unread[number] = error.message
-                continue
-            if isinstance(seen, Missing):
-                absent[number] = seen
-            else:
-                found[number] = seen
-        return Sighting(found, absent, unread)
+        return sighted(numbers, lambda number: self.issue(number, errand))
 
     def add_label(self, number: int, label: LabelDef, errand: Errand) -> None:
         """Set the status, or add a label of the repository."""

@@ -13,8 +13,6 @@ from types import MappingProxyType
 from typing import TypeVar
 from urllib.parse import quote
 
-from pydantic import TypeAdapter
-
 from connectors.answer import Read
 from connectors.errand import Errand, Purpose
 from connectors.errors import ForgeError, ForgeRefused, RateLimited
@@ -41,6 +39,7 @@ from connectors.forge.records import (
     Sighting,
     Subject,
 )
+from connectors.forge.wire import Wire, sighted
 from connectors.gitlab import mapping
 from connectors.transport.client import Transport
 from connectors.transport.models import Misfit, accept, misfit
@@ -84,30 +83,14 @@ KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
 _STATES = {"open": "opened", "closed": "closed", "merged": "merged", "all": "all"}
 
 
-class Wired:
+class Wired(Wire):
     """What every part of the client works with."""
 
     kind = "gitlab"
 
     def __init__(self, transport: Transport, target: Target) -> None:
-        self._transport = transport
-        self._target = target
+        super().__init__(transport, target, f"{PREFIX}/projects/{quote(target.repo, safe='')}")
         self._account: Account | None = None
-
-    @property
-    def _path(self) -> str:
-        return f"{PREFIX}/projects/{quote(self._target.repo, safe='')}"
-
-    def _get(self, errand: Errand, path: str, **query: str) -> Answer:
-        """One object below the project's address."""
-        return self._transport.read(errand, Request("GET", self._path + path, tuple(query.items())))
-
-    def _one(self, errand: Errand, path: str, model: TypeAdapter[P]) -> P | Missing:
-        """One object, or how it is not there."""
-        try:
-            return accept(self._get(errand, path), model, errand)
-        except ForgeRefused as error:
-            return missing(error)
 
     def _listed(
         self, errand: Errand, listing: tuple[str, str], items: Items[P, T], *, limit: int = 0, **keys: str
@@ -220,15 +203,10 @@ class Reads(Wired):
         shown = {payload.iid: _card(payload) for payload in read.items if payload.iid in numbers}
         left = [number for number in numbers if number not in shown and number not in unread]
         if not read.complete:
-            return _sorted_out(shown, {**unread, **dict.fromkeys(left, read.why)})
-        for number in left:
-            try:
-                shown[number] = self.issue(number, errand)
-            except RateLimited:
-                raise
-            except ForgeError as error:
-                unread[number] = error.message
-        return _sorted_out(shown, unread)
+            unread.update(dict.fromkeys(left, read.why))
+            left = []
+        sighting = sighted((*shown, *left), lambda number: shown.get(number) or self.issue(number, errand))
+        return replace(sighting, unread={**unread, **sighting.unread})
 
     def comments(self, subject: Subject, errand: Errand, since: datetime | None = None) -> Read[ForgeComment]:
         """People's and our notes, oldest first; GitLab has no filter by time, so it is done here."""
@@ -341,11 +319,3 @@ def _card(payload: mapping.IssuePayload) -> Issue | Missing:
     if payload.moved_to_id is not None:
         return Missing(MissingKind.MOVED, f"issue id {payload.moved_to_id}")
     return mapping.issue_of(payload) if mapping.is_card(payload) else Missing(MissingKind.NOT_FOUND)
-
-
-def _sorted_out(shown: Mapping[int, Issue | Missing], unread: Mapping[int, str]) -> Sighting:
-    return Sighting(
-        found={number: each for number, each in shown.items() if isinstance(each, Issue)},
-        missing={number: each for number, each in shown.items() if isinstance(each, Missing)},
-        unread=unread,
-    )
