@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection
-
 from connectors.base import (
     Absent,
     AbsentKind,
@@ -34,7 +32,7 @@ from connectors.native.columns import Deletion, Follow, NewColumn, no_followers
 from connectors.native.database import Database
 from connectors.native.exchange import ImportReport
 from connectors.native.schema import CARD
-from connectors.native.unit import Host, change
+from connectors.native.unit import Host, Look, change, looking
 
 __all__ = ["Deletion", "Follow", "ImportReport", "NativeBoard", "NewColumn"]
 
@@ -51,53 +49,53 @@ class NativeBoard:
 
     def columns(self) -> tuple[Column, ...]:
         """All columns in their order."""
-        with self._host.database.read() as connection:
-            return reading.columns_of(connection, self.name)
+        with looking(self._host) as look:
+            return reading.columns_of(look)
 
     def fields(self) -> tuple[FieldSpec, ...]:
         """The declared fields; none means that any field is taken as text."""
-        with self._host.database.read() as connection:
-            return reading.fields_of(connection, self.name)
+        with looking(self._host) as look:
+            return reading.fields_of(look)
 
     def list_cards(self, columns: Collection[str] | None) -> Listing:
         """Every card of the named columns, None for all and the unmapped ones; no names make no call."""
         if columns is not None and not columns:
             return Listing((), True, self._host.clock.now())
-        with self._host.database.read() as connection:
+        with looking(self._host) as look:
             if columns is None:
-                return self._listing(connection, CardQuery())
-            known = reading.columns_of(connection, self.name)
+                return self._listing(look, CardQuery())
+            known = reading.columns_of(look)
             named = {column.id for column in known if {column.name, *column.aliases} & set(columns)}
-            found = reading.cards_where(connection, self.name, [CARD.c.column_id.in_(named), reading.NOT_ARCHIVED])
+            found = reading.cards_where(look, [CARD.c.column_id.in_(named), reading.NOT_ARCHIVED])
             return _listing(found, self._host)
 
     def unmapped(self) -> Listing:
         """The cards whose column the board does not have."""
-        with self._host.database.read() as connection:
-            condition = reading.unmapped_condition(reading.columns_of(connection, self.name))
-            return _listing(reading.cards_where(connection, self.name, [condition, reading.NOT_ARCHIVED]), self._host)
+        with looking(self._host) as look:
+            condition = reading.unmapped_condition(reading.columns_of(look))
+            return _listing(reading.cards_where(look, [condition, reading.NOT_ARCHIVED]), self._host)
 
     def query(self, query: CardQuery) -> Listing:
         """One filtered page. Raises ``UnknownColumn``."""
-        with self._host.database.read() as connection:
-            return self._listing(connection, query)
+        with looking(self._host) as look:
+            return self._listing(look, query)
 
     def counts(self) -> Mapping[str, int]:
         """How many cards each column holds, by column name."""
-        with self._host.database.read() as connection:
-            found = columns.column_count(connection, self.name)
-            return {column.name: found.get(column.id, 0) for column in reading.columns_of(connection, self.name)}
+        with looking(self._host) as look:
+            found = columns.column_count(look)
+            return {column.name: found.get(column.id, 0) for column in reading.columns_of(look)}
 
     def revision(self) -> int:
         """A number that grows with every change of the board: the ``seq`` of its newest event, 0 before the first."""
-        with self._host.database.read() as connection:
-            return reading.newest_event(connection, self.name)
+        with looking(self._host) as look:
+            return reading.newest_event(look)
 
     def get(self, card_id: str) -> Card | Absent:
         """One card by its full id. Raises ``DamagedCard``."""
-        with self._host.database.read() as connection:
+        with looking(self._host) as look:
             try:
-                return reading.need_card(connection, self.name, card_id)
+                return reading.need_card(look, card_id)
             except UnknownCard:
                 return Absent(card_id, AbsentKind.UNKNOWN)
             except CardDeleted:
@@ -107,10 +105,10 @@ class NativeBoard:
         """Many cards by their full ids; each id lands in one place of the answer."""
         if not card_ids:
             return Lookup()
-        with self._host.database.read() as connection:
-            there = reading.cards_by_id(connection, self.name, card_ids)
+        with looking(self._host) as look:
+            there = reading.cards_by_id(look, card_ids)
             gone = {
-                card_id: Absent(card_id, reading.absent_kind(connection, self.name, card_id))
+                card_id: Absent(card_id, reading.absent_kind(look, card_id))
                 for card_id in dict.fromkeys(card_ids)
                 if card_id not in there
             }
@@ -120,8 +118,8 @@ class NativeBoard:
 
     def resolve(self, text: str) -> str:
         """The full id behind a number, an id or a unique prefix. Raises ``UnknownCard``, ``CardDeleted``."""
-        with self._host.database.read() as connection:
-            return reading.resolve_id(connection, self.name, text)
+        with looking(self._host) as look:
+            return reading.resolve_id(look, text)
 
     def move(self, card_id: str, move: Move) -> Moved | Refused | Absent:
         """Compare-and-set move. Raises ``UnknownColumn`` and ``DamagedCard``."""
@@ -176,8 +174,8 @@ class NativeBoard:
 
     def labels(self) -> Mapping[str, int]:
         """Every label with the number of cards that carry it, by name."""
-        with self._host.database.read() as connection:
-            return labels.counts(connection, self.name)
+        with looking(self._host) as look:
+            return labels.counts(look)
 
     def rename_label(self, old: str, new: str, mover: Mover) -> int:
         """Give every card ``new`` instead of ``old`` (an empty one takes it away); answers how many were changed."""
@@ -186,13 +184,13 @@ class NativeBoard:
 
     def views(self) -> Mapping[str, CardQuery]:
         """The saved views by name."""
-        with self._host.database.read() as connection:
-            return views.views_of(connection, self.name)
+        with looking(self._host) as look:
+            return views.views_of(look)
 
     def view(self, name: str) -> CardQuery:
         """One saved view. Raises ``UnknownView``."""
-        with self._host.database.read() as connection:
-            return views.view_named(connection, self.name, name)
+        with looking(self._host) as look:
+            return views.view_named(look, name)
 
     def save_view(self, name: str, query: CardQuery, mover: Mover) -> None:
         """Save a view, in the place of one of that name. Raises ``UnknownColumn`` and ``InvalidText``."""
@@ -216,13 +214,13 @@ class NativeBoard:
 
     def comments(self, card_id: str) -> tuple[Comment, ...]:
         """A card's comments, oldest first."""
-        with self._host.database.read() as connection:
-            return talk.comments_of(connection, card_id)
+        with looking(self._host) as look:
+            return talk.comments_of(look, card_id)
 
     def history(self, card_id: str = "", *, since: int = 0, limit: int | None = None) -> tuple[BoardEvent, ...]:
         """Events above ``since``, oldest first."""
-        with self._host.database.read() as connection:
-            return talk.events_of(connection, self.name, card_id, since, limit)
+        with looking(self._host) as look:
+            return talk.events_of(look, card_id, since, limit)
 
     def record(self, card_id: str, kind: BoardEventType, mover: Mover, data: Mapping[str, object]) -> int:
         """Write an event that others cause (a claim, a stamp, giving up); answers its ``seq``."""
@@ -264,9 +262,9 @@ class NativeBoard:
         with change(self._host) as unit:
             return exchange.import_cards(unit, documents, claimed, mover)
 
-    def _listing(self, connection: Connection, query: CardQuery) -> Listing:
-        conditions = reading.conditions_of(query, reading.columns_of(connection, self.name))
-        return _listing(reading.cards_where(connection, self.name, conditions, query), self._host)
+    def _listing(self, look: Look, query: CardQuery) -> Listing:
+        conditions = reading.conditions_of(query, reading.columns_of(look))
+        return _listing(reading.cards_where(look, conditions, query), self._host)
 
 
 def _listing(found: Iterable[Card | Unread], host: Host) -> Listing:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import Update, bindparam, delete, insert, select, update
 
 from connectors.base import Unread
 from connectors.card import BoardEventType, Card, Mover
@@ -28,29 +29,29 @@ from connectors.queries import column_named
 
 _TYPE = BoardEventType
 _CARD = schema.CARD.c
-_TOUCH = (
-    update(schema.CARD)
-    .where(_CARD.id == bindparam("the_card"), _CARD.version == bindparam("the_version"))
-    .values(version=_CARD.version + 1)
-    .returning(*_CARD)
-)
-"""Made once; what else is set is told with its execution."""
+
+
+@cache
+def _touching(names: tuple[str, ...]) -> Update:
+    """The statement that writes these columns, made once."""
+    there = (_CARD.id == bindparam("the_card"), _CARD.version == bindparam("the_version"))
+    values: dict[str, object] = {name: bindparam(name) for name in names}
+    return update(schema.CARD).where(*there).values(**values, version=_CARD.version + 1).returning(*_CARD)
 
 
 def create(unit: Unit, draft: CardDraft, author: Mover) -> Card:
     """Make a card; everything is checked before the first row is written."""
     draft = check_draft(draft)
-    connection, board = unit.connection, unit.host.board
-    columns = columns_of(connection, board)
+    columns = columns_of(unit)
     column = column_named(columns, draft.column) if draft.column else columns[0]
-    fields = fit_fields(fields_of(connection, board), draft.fields)
+    fields = fit_fields(fields_of(unit), draft.fields)
     start = check_not_before(draft.not_before)
     card_id = unit.host.ids.new("c")
     blockers = resolve_blockers(unit, card_id, draft.blockers)
     number = unit.next_number()
     values: dict[str, object] = {
         "id": card_id,
-        "board": board,
+        "board": unit.board,
         "number": number,
         "title": draft.title,
         "body": draft.body,
@@ -70,16 +71,15 @@ def create(unit: Unit, draft: CardDraft, author: Mover) -> Card:
         "updated_at": unit.stamp,
         "archived_at": "",
     }
-    connection.execute(insert(schema.CARD), values)
+    unit.connection.execute(insert(schema.CARD), values)
     write_blockers(unit, card_id, blockers)
     unit.event(_TYPE.CARD_CREATED, card_id, author, {"number": number, "title": draft.title, "column": column.name})
-    return need_card(connection, board, card_id)
+    return need_card(unit, card_id)
 
 
 def update_card(unit: Unit, card_id: str, patch: CardPatch, mover: Mover) -> Card:
     """Change what the patch names; a patch that changes nothing writes nothing."""
-    connection, board = unit.connection, unit.host.board
-    card = need_card(connection, board, card_id)
+    card = need_card(unit, card_id)
     if patch.version is not None and patch.version != card.version:
         raise Conflict(
             f"Card #{card.number} changed meanwhile: it is at version {card.version}, not {patch.version}.",
@@ -94,25 +94,24 @@ def update_card(unit: Unit, card_id: str, patch: CardPatch, mover: Mover) -> Car
         return card
     touch(unit, card, _encoded(changes))
     if blockers is not None:
-        connection.execute(delete(schema.BLOCKER).where(schema.BLOCKER.c.card_id == card_id))
+        unit.connection.execute(delete(schema.BLOCKER).where(schema.BLOCKER.c.card_id == card_id))
         write_blockers(unit, card_id, blockers)
         unit.event(_TYPE.BLOCKERS_CHANGED, card_id, mover, {"from": list(present), "to": list(blockers)})
     if changes:
         unit.event(_TYPE.CARD_UPDATED, card_id, mover, {"changed": _told(card, changes)})
-    return need_card(connection, board, card_id)
+    return need_card(unit, card_id)
 
 
 def delete_card(unit: Unit, card_id: str, mover: Mover) -> tuple[str, ...]:
     """Delete a card, damaged or not; its number and id stay spent. Answers the cards that wait for it."""
-    connection, board = unit.connection, unit.host.board
-    card = find_card(connection, board, card_id)
+    card = find_card(unit, card_id)
     if card is None:
-        need_card(connection, board, card_id)
+        need_card(unit, card_id)
     waiting = select(schema.BLOCKER.c.card_id).where(schema.BLOCKER.c.blocker_id == card_id)
-    dependents = tuple(connection.execute(waiting.order_by(schema.BLOCKER.c.card_id)).scalars())
-    connection.execute(delete(schema.BLOCKER).where(schema.BLOCKER.c.card_id == card_id))
-    connection.execute(delete(schema.COMMENT).where(schema.COMMENT.c.card_id == card_id))
-    connection.execute(delete(schema.CARD).where(schema.CARD.c.id == card_id))
+    dependents = tuple(unit.connection.execute(waiting.order_by(schema.BLOCKER.c.card_id)).scalars())
+    unit.connection.execute(delete(schema.BLOCKER).where(schema.BLOCKER.c.card_id == card_id))
+    unit.connection.execute(delete(schema.COMMENT).where(schema.COMMENT.c.card_id == card_id))
+    unit.connection.execute(delete(schema.CARD).where(schema.CARD.c.id == card_id))
     title = "" if card is None or isinstance(card, Unread) else card.title
     number = 0 if card is None else card.number
     unit.event(_TYPE.CARD_DELETED, card_id, mover, {"number": number, "title": title, "waiting": list(dependents)})
@@ -121,17 +120,16 @@ def delete_card(unit: Unit, card_id: str, mover: Mover) -> tuple[str, ...]:
 
 def resolve_blockers(unit: Unit, card_id: str, texts: Collection[str]) -> tuple[str, ...]:
     """The full ids of the blockers. Raises ``UnknownBlocker`` and ``BlockerCycle``, whose message names the chain."""
-    connection, board = unit.connection, unit.host.board
     found: list[str] = []
     for text in texts:
         try:
-            found.append(resolve_id(connection, board, text))
+            found.append(resolve_id(unit, text))
         except (UnknownCard, CardDeleted) as error:
             raise UnknownBlocker(
-                f'The blocker "{text}" is no card of board {board}.', "Name a card that exists: card list."
+                f'The blocker "{text}" is no card of board {unit.board}.', "Name a card that exists: card list."
             ) from error
     blockers = tuple(dict.fromkeys(found))
-    chain = find_cycle(card_id, blockers, lambda ids: links_of(connection, ids))
+    chain = find_cycle(card_id, blockers, lambda ids: links_of(unit, ids))
     if chain:
         names = " -> ".join(_label(unit, each) for each in chain)
         raise BlockerCycle(f"The card would wait for itself: {names}.", "Leave one of these blockers out.")
@@ -159,8 +157,9 @@ def column_values(unit: Unit, column_id: str, mover: Mover) -> dict[str, object]
 
 def touch(unit: Unit, card: Card, values: Mapping[str, object]) -> Sequence[Any]:
     """Write values into a card row if it is still at the card's version; the row as it is then. Raises ``Conflict``."""
-    where = {"the_card": card.id, "the_version": int(card.version)}
-    row = unit.connection.execute(_TOUCH, {**where, **values, "updated_at": unit.stamp}).first()
+    changed = {**values, "updated_at": unit.stamp}
+    there = {"the_card": card.id, "the_version": int(card.version)}
+    row: Sequence[Any] | None = unit.ask(_touching(tuple(changed)), **changed, **there).fetchone()
     if row is None:
         raise Conflict(f"Card #{card.number} changed meanwhile.", "Read it again and repeat the change.")
     return row
@@ -169,7 +168,7 @@ def touch(unit: Unit, card: Card, values: Mapping[str, object]) -> Sequence[Any]
 def _changes(unit: Unit, card: Card, patch: CardPatch) -> dict[str, object]:
     wanted = check_patch(patch)
     if patch.fields is not None:
-        specs = fields_of(unit.connection, unit.host.board)
+        specs = fields_of(unit)
         wanted["fields"] = fit_fields(specs, merged(card.fields, patch.fields))
     if patch.bot_args is not None:
         wanted["bot_args"] = check_arguments(merged(card.bot_args, patch.bot_args))
@@ -205,5 +204,5 @@ def _told(card: Card, changes: Mapping[str, object]) -> dict[str, object]:
 
 
 def _label(unit: Unit, card_id: str) -> str:
-    card = find_card(unit.connection, unit.host.board, card_id)
+    card = find_card(unit, card_id)
     return f"#{card.number}" if card is not None and card.number else "this card"

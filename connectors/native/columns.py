@@ -19,7 +19,7 @@ from connectors.native import schema
 from connectors.native.cards import column_values
 from connectors.native.reading import columns_of, fields_of
 from connectors.native.rows import encode
-from connectors.native.unit import Unit
+from connectors.native.unit import Look, Unit
 from connectors.queries import column_named
 from connectors.text import check_name
 
@@ -47,7 +47,7 @@ class NewColumn:
 
 def add_column(unit: Unit, new: NewColumn, mover: Mover) -> Column:
     """Add a column. Raises ``InvalidColumn``; a name that an earlier one of a column still uses is taken."""
-    columns = columns_of(unit.connection, unit.host.board)
+    columns = columns_of(unit)
     _check_free(columns, new.name)
     if new.eligible and new.terminal:
         raise InvalidColumn("A column is eligible or terminal, never both.", "Give one of the two.")
@@ -57,7 +57,7 @@ def add_column(unit: Unit, new: NewColumn, mover: Mover) -> Column:
     column_id = new.name if new.name not in ids else unit.host.ids.new("k")
     column = Column(column_id, new.name, new.title or new.name, new.eligible, new.terminal)
     values = {
-        "board": unit.host.board,
+        "board": unit.board,
         "id": column.id,
         "name": column.name,
         "title": column.title,
@@ -74,7 +74,7 @@ def add_column(unit: Unit, new: NewColumn, mover: Mover) -> Column:
 
 def rename_column(unit: Unit, old: str, new: str, mover: Mover, follow: Follow = no_followers) -> Column:
     """Rename a column; its id and cards stay, and the old name goes on resolving."""
-    columns = columns_of(unit.connection, unit.host.board)
+    columns = columns_of(unit)
     column = column_named(columns, old)
     if column.name == new:
         return column
@@ -99,7 +99,7 @@ class Deletion:
 
 def delete_column(unit: Unit, wanted: Deletion, mover: Mover, follow: Follow = no_followers) -> int:
     """Delete a column and move its cards; answers how many. Raises ``ColumnInUse`` and ``InvalidColumn``."""
-    columns = columns_of(unit.connection, unit.host.board)
+    columns = columns_of(unit)
     column = column_named(columns, wanted.name)
     used = wanted.needed & {column.name, *column.aliases}
     if used:
@@ -109,7 +109,7 @@ def delete_column(unit: Unit, wanted: Deletion, mover: Mover, follow: Follow = n
     if len(columns) == 1:
         raise InvalidColumn("This is the last column of the board.", "Add another one first: board columns add.")
     table = schema.CARD
-    here = (table.c.board == unit.host.board) & (table.c.column_id == column.id)
+    here = (table.c.board == unit.board) & (table.c.column_id == column.id)
     ids = list(unit.connection.execute(select(table.c.id).where(here)).scalars())
     if ids and not wanted.to:
         raise InvalidColumn(f"Column {column.name} holds {len(ids)} cards.", "Say where they go: --to COLUMN.")
@@ -119,7 +119,7 @@ def delete_column(unit: Unit, wanted: Deletion, mover: Mover, follow: Follow = n
             raise InvalidColumn("The cards cannot stay in the column that is deleted.", "Name another with --to.")
         _migrate(unit, ids, (column, to), mover)
         follow(unit.connection, column.name, to.name)
-    gone = (schema.COLUMN.c.board == unit.host.board) & (schema.COLUMN.c.id == column.id)
+    gone = (schema.COLUMN.c.board == unit.board) & (schema.COLUMN.c.id == column.id)
     unit.connection.execute(delete(schema.COLUMN).where(gone))
     unit.event(_TYPE.COLUMN_DELETED, "", mover, {"id": column.id, "name": column.name, "to": wanted.to})
     return len(ids)
@@ -127,7 +127,7 @@ def delete_column(unit: Unit, wanted: Deletion, mover: Mover, follow: Follow = n
 
 def reorder_columns(unit: Unit, names: Sequence[str], mover: Mover) -> tuple[Column, ...]:
     """Put the columns into this order; every column is named once. Raises ``InvalidColumn``."""
-    columns = columns_of(unit.connection, unit.host.board)
+    columns = columns_of(unit)
     wanted = [column_named(columns, name).name for name in names]
     present = [column.name for column in columns]
     if sorted(wanted) != sorted(present):
@@ -136,7 +136,7 @@ def reorder_columns(unit: Unit, names: Sequence[str], mover: Mover) -> tuple[Col
     if wanted != present:
         _number(unit, wanted)
         unit.event(_TYPE.COLUMNS_REORDERED, "", mover, {"from": present, "to": wanted})
-    return columns_of(unit.connection, unit.host.board)
+    return columns_of(unit)
 
 
 def declare_field(unit: Unit, spec: FieldSpec, mover: Mover) -> FieldSpec:
@@ -147,11 +147,11 @@ def declare_field(unit: Unit, spec: FieldSpec, mover: Mover) -> FieldSpec:
             f'The field "{spec.name}" of type {spec.type} and its values do not fit.', "enum has values."
         )
     default = None if spec.default is None else fit_value(spec, spec.default)
-    present = fields_of(unit.connection, unit.host.board)
+    present = fields_of(unit)
     if spec.name in {each.name for each in present}:
         raise InvalidField(f'The field "{spec.name}" is declared already.', "Remove it first: board fields remove.")
     values = {
-        "board": unit.host.board,
+        "board": unit.board,
         "name": spec.name,
         "type": spec.type.value,
         "required": spec.required,
@@ -166,20 +166,20 @@ def declare_field(unit: Unit, spec: FieldSpec, mover: Mover) -> FieldSpec:
 
 def remove_field(unit: Unit, name: str, mover: Mover) -> None:
     """Take a declared field away; values that cards have stay on them and in the history."""
-    present = {spec.name: spec for spec in fields_of(unit.connection, unit.host.board)}
+    present = {spec.name: spec for spec in fields_of(unit)}
     if name not in present:
         raise InvalidField(f'This board declares no field "{name}".', f"It declares: {', '.join(present) or 'none'}.")
-    mine = (schema.FIELD.c.board == unit.host.board) & (schema.FIELD.c.name == name)
+    mine = (schema.FIELD.c.board == unit.board) & (schema.FIELD.c.name == name)
     unit.connection.execute(delete(schema.FIELD).where(mine))
     unit.event(_TYPE.FIELD_CHANGED, "", mover, {"name": name, "from": present[name].type.value, "to": None})
 
 
-def column_count(connection: Connection, board: str) -> dict[str, int]:
+def column_count(look: Look) -> dict[str, int]:
     """How many cards are in each column, by column id."""
     card = schema.CARD.c
-    here = (card.board == board) & (card.archived_at == "")
+    here = (card.board == look.board) & (card.archived_at == "")
     statement = select(card.column_id, func.count()).where(here).group_by(card.column_id)
-    return {row[0]: row[1] for row in connection.execute(statement)}
+    return {row[0]: row[1] for row in look.connection.execute(statement)}
 
 
 def _check_free(columns: Collection[Column], name: str) -> None:
@@ -206,11 +206,11 @@ def _migrate(unit: Unit, ids: Sequence[str], way: tuple[Column, Column], mover: 
 def _number(unit: Unit, names: Sequence[str]) -> None:
     table = schema.COLUMN
     for position, name in enumerate(names):
-        mine = (table.c.board == unit.host.board) & (table.c.name == name)
+        mine = (table.c.board == unit.board) & (table.c.name == name)
         unit.connection.execute(update(table).where(mine).values(position=position))
 
 
 def _write(unit: Unit, column_id: str, values: dict[str, object]) -> None:
     table = schema.COLUMN
-    mine = (table.c.board == unit.host.board) & (table.c.id == column_id)
+    mine = (table.c.board == unit.board) & (table.c.id == column_id)
     unit.connection.execute(update(table).where(mine).values(values))

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
-from sqlalchemy import Connection
+from sqlalchemy import ClauseElement, Connection
+
+
+class Rows(Protocol):
+    """What a statement gave, as plain tuples."""
+
+    def fetchone(self) -> Any:
+        """The next row, None when there is none."""
+        ...
 
 
 class Database(Protocol):
@@ -17,6 +26,10 @@ class Database(Protocol):
 
     def read(self) -> AbstractContextManager[Connection]:
         """A read transaction: all its statements see one moment."""
+        ...
+
+    def run(self, connection: Connection, statement: ClauseElement, values: Mapping[str, Any]) -> Rows:
+        """Execute a statement inside an open transaction; one that is a constant, since it is compiled once."""
         ...
 
     def next_sequence(self, connection: Connection) -> int:

@@ -42,7 +42,7 @@ class ImportReport:
 
 def import_cards(unit: Unit, documents: Sequence[object], claimed: Collection[str], mover: Mover) -> ImportReport:
     """Take all cards over or none. Raises ``InvalidImport`` naming the card that cannot be read."""
-    columns = columns_of(unit.connection, unit.host.board)
+    columns = columns_of(unit)
     drafts = [_draft_of(document, at) for at, document in enumerate(documents)]
     lists: dict[str, list[str]] = {name: [] for name in ("created", "updated", "unchanged", "skipped_claimed")}
     unmapped: list[str] = []
@@ -51,7 +51,7 @@ def import_cards(unit: Unit, documents: Sequence[object], claimed: Collection[st
         if one.id in claimed:
             lists["skipped_claimed"].append(one.id)
             continue
-        before = find_card(unit.connection, unit.host.board, one.id)
+        before = find_card(unit, one.id)
         column_id = _column_id(columns, one.draft.column)
         if column_id.startswith(UNMAPPED):
             unmapped.append(one.id)
@@ -167,7 +167,7 @@ def _insert(unit: Unit, one: _Imported, column_id: str, mover: Mover) -> int:
     number = _free_number(unit, one.number)
     values = {
         "id": one.id,
-        "board": unit.host.board,
+        "board": unit.board,
         "number": number,
         **_values(one),
         **column_values(unit, column_id, mover),
@@ -209,7 +209,7 @@ def _overwrite(unit: Unit, one: _Imported, column_id: str, past: tuple[Card | Un
 def _free_number(unit: Unit, wanted: int) -> int:
     """The document's number when nobody here ever had it, else the next one."""
     meta = schema.META
-    mine = meta.c.board == unit.host.board
+    mine = meta.c.board == unit.board
     following = unit.connection.execute(select(meta.c.next_number).where(mine)).scalar_one()
     if wanted < following:
         return unit.next_number()

@@ -20,11 +20,10 @@ _TYPE = BoardEventType
 
 def move(unit: Unit, card_id: str, wanted: Move) -> Moved | Refused:
     """Move a card if it is as expected; the decision is ``moves.decide_move``. Raises ``UnknownColumn`` first."""
-    connection, board = unit.connection, unit.host.board
-    columns = columns_of(connection, board)
+    columns = columns_of(unit)
     to = column_named(columns, wanted.to)
-    decoder = Decoder.of(board, columns)
-    card = need_card(connection, board, card_id, decoder)
+    decoder = Decoder.of(unit.board, columns)
+    card = need_card(unit, card_id, decoder)
     if card.archived:
         return Refused(card, "it is put away; bring it back first: card unarchive")
     present = next((column for column in columns if column.name == card.column), None)
@@ -46,8 +45,8 @@ def move(unit: Unit, card_id: str, wanted: Move) -> Moved | Refused:
 
 def close(unit: Unit, card_id: str, mover: Mover, failed: str) -> Moved:
     """Move a card to the first terminal column that is not the failed one. A closed card stays where it is."""
-    columns = columns_of(unit.connection, unit.host.board)
-    card = need_card(unit.connection, unit.host.board, card_id)
+    columns = columns_of(unit)
+    card = need_card(unit, card_id)
     if card.closed:
         return Moved(card, changed=False)
     answer = move(unit, card_id, Move(to=closing_column(columns, failed).name, mover=mover, reason="closed"))
@@ -65,9 +64,8 @@ def closing_column(columns: tuple[Column, ...], failed: str) -> Column:
 
 def place(unit: Unit, card_id: str, wanted: Place, mover: Mover) -> Card:
     """Put a card right before or right behind another of its column."""
-    connection, board = unit.connection, unit.host.board
-    card = need_card(connection, board, card_id)
-    other = need_card(connection, board, wanted.before or wanted.behind)
+    card = need_card(unit, card_id)
+    other = need_card(unit, wanted.before or wanted.behind)
     if other.columns_seen != card.columns_seen or other.id == card.id:
         raise BadCard(
             f"Card #{other.number} is in {place_of(other)}; card #{card.number} is in {place_of(card)}.",
@@ -80,11 +78,11 @@ def place(unit: Unit, card_id: str, wanted: Place, mover: Mover) -> Card:
     table = schema.CARD
     for each, position in positions.items():
         if each != card.id:
-            connection.execute(update(table).where(table.c.id == each).values(position=position))
+            unit.connection.execute(update(table).where(table.c.id == each).values(position=position))
     touch(unit, card, {"position": positions[card.id]})
     told = {"position": positions[card.id], "before": wanted.before, "behind": wanted.behind}
     unit.event(_TYPE.CARD_UPDATED, card.id, mover, {"changed": {"position": told}})
-    return need_card(connection, board, card.id)
+    return need_card(unit, card.id)
 
 
 def _spots(unit: Unit, card_id: str) -> list[Spot]:
@@ -93,7 +91,7 @@ def _spots(unit: Unit, card_id: str) -> list[Spot]:
     here = select(card.column_id).where(card.id == card_id).scalar_subquery()
     statement = (
         select(card.id, card.position)
-        .where(card.board == unit.host.board, card.column_id == here, card.archived_at == "")
+        .where(card.board == unit.board, card.column_id == here, card.archived_at == "")
         .order_by(card.position.is_(None), card.position, card.created_at, card.number)
     )
     return [Spot(row.id, row.position) for row in unit.connection.execute(statement)]

@@ -1,6 +1,6 @@
 """Reads of one board: columns, fields, one card, many cards, a filtered page. Core statements, no objects of an ORM.
 
-Called by ``board.py`` with a read connection, and by the modules that write with their own. A board that was never
+Called by ``board.py`` with an open look, and by the modules that write with their change. A board that was never
 written to has the default columns; reading makes nothing.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindparam, func, or_, select
+from sqlalchemy import BindParameter, ColumnElement, Select, bindparam, func, or_, select
 
 from connectors.base import AbsentKind, CardQuery, Unread
 from connectors.card import BoardEventType, Card, Column
@@ -18,6 +18,7 @@ from connectors.fields import FieldSpec
 from connectors.native import schema
 from connectors.native.defaults import DEFAULT_COLUMNS
 from connectors.native.rows import UNMAPPED, Decoder, column_of, encode, field_of
+from connectors.native.unit import Look
 from connectors.queries import column_named
 from connectors.text import same_name
 
@@ -42,77 +43,80 @@ _NEWEST = select(schema.META.c.event_seq).where(schema.META.c.board == _BOARD)
 """What every tick and every move asks, made once: making a statement costs more than its answer."""
 
 
-def columns_of(connection: Connection, board: str) -> tuple[Column, ...]:
+def columns_of(look: Look) -> tuple[Column, ...]:
     """All columns in their order."""
-    return tuple(column_of(row) for row in connection.execute(_COLUMNS, {"the_board": board})) or DEFAULT_COLUMNS
+    rows = look.ask(_COLUMNS, the_board=look.board)
+    return tuple(column_of(row) for row in iter(rows.fetchone, None)) or DEFAULT_COLUMNS
 
 
-def fields_of(connection: Connection, board: str) -> tuple[FieldSpec, ...]:
+def fields_of(look: Look) -> tuple[FieldSpec, ...]:
     """The declared fields in their order."""
     table = schema.FIELD
-    rows = connection.execute(select(table).where(table.c.board == board).order_by(table.c.position, table.c.name))
+    rows = look.connection.execute(
+        select(table).where(table.c.board == look.board).order_by(table.c.position, table.c.name)
+    )
     return tuple(field_of(row) for row in rows)
 
 
-def decoder_of(connection: Connection, board: str) -> Decoder:
+def decoder_of(look: Look) -> Decoder:
     """What makes cards of this board's rows."""
-    return Decoder.of(board, columns_of(connection, board))
+    return Decoder.of(look.board, columns_of(look))
 
 
-def find_card(connection: Connection, board: str, card_id: str, decoder: Decoder | None = None) -> Card | Unread | None:
+def find_card(look: Look, card_id: str, decoder: Decoder | None = None) -> Card | Unread | None:
     """One card by its full id, None when there is none; ``decoder`` of one who has it already."""
-    row = connection.execute(_ONE, {"the_board": board, "the_card": card_id}).first()
+    row = look.ask(_ONE, the_board=look.board, the_card=card_id).fetchone()
     if row is None:
         return None
-    blockers = connection.execute(_ITS_BLOCKERS, {"the_card": card_id}).scalars().all()
-    return (decoder or decoder_of(connection, board)).card(row, blockers)
+    blockers = [each[0] for each in iter(look.ask(_ITS_BLOCKERS, the_card=card_id).fetchone, None)]
+    return (decoder or decoder_of(look)).card(row, blockers)
 
 
-def need_card(connection: Connection, board: str, card_id: str, decoder: Decoder | None = None) -> Card:
+def need_card(look: Look, card_id: str, decoder: Decoder | None = None) -> Card:
     """As ``find_card``. Raises ``UnknownCard``, ``CardDeleted`` or ``DamagedCard``."""
-    card = find_card(connection, board, card_id, decoder)
+    card = find_card(look, card_id, decoder)
     if isinstance(card, Unread):
         raise DamagedCard(f"Card {card_id}: {card.why}.", "Repair or delete it: card delete.")
     if card is None:
-        raise absence(connection, board, card_id)
+        raise absence(look, card_id)
     return card
 
 
-def absence(connection: Connection, board: str, card_id: str) -> UnknownCard | CardDeleted:
+def absence(look: Look, card_id: str) -> UnknownCard | CardDeleted:
     """The exception for a card that is not there."""
-    if absent_kind(connection, board, card_id) is AbsentKind.GONE:
+    if absent_kind(look, card_id) is AbsentKind.GONE:
         return CardDeleted(f"Card {card_id} was deleted.", "Its history is in: board history.")
     return UnknownCard(f"There is no card {card_id}.", "See which there are: card list.")
 
 
-def absent_kind(connection: Connection, board: str, card_id: str) -> AbsentKind:
+def absent_kind(look: Look, card_id: str) -> AbsentKind:
     """Whether a card that is not there ever was."""
     event = schema.EVENT.c
     deleted = select(event.seq).where(
-        event.board == board, event.card_id == card_id, event.type == BoardEventType.CARD_DELETED.value
+        event.board == look.board, event.card_id == card_id, event.type == BoardEventType.CARD_DELETED.value
     )
-    return AbsentKind.GONE if connection.execute(deleted.limit(1)).first() is not None else AbsentKind.UNKNOWN
+    return AbsentKind.GONE if look.connection.execute(deleted.limit(1)).first() is not None else AbsentKind.UNKNOWN
 
 
 def cards_where(
-    connection: Connection, board: str, conditions: Collection[ColumnElement[bool]], page: CardQuery | None = None
+    look: Look, conditions: Collection[ColumnElement[bool]], page: CardQuery | None = None
 ) -> Iterator[Card | Unread]:
     """The cards for which all conditions hold, in the order of dispatcher.md 17, each with its blockers."""
-    mine = [_CARD.board == board, *conditions]
-    blockers = _blockers_where(connection, select(_CARD.id).where(*mine))
-    decoder = decoder_of(connection, board)
+    mine = [_CARD.board == look.board, *conditions]
+    blockers = _blockers_where(look, select(_CARD.id).where(*mine))
+    decoder = decoder_of(look)
     statement = select(schema.CARD).where(*mine).order_by(*_order())
     if page is not None and (page.limit is not None or page.offset):
         statement = statement.limit(-1 if page.limit is None else page.limit).offset(page.offset)
-    for row in connection.execute(statement):
+    for row in look.connection.execute(statement):
         yield decoder.card(row, blockers.get(row.id, ()))
 
 
-def cards_by_id(connection: Connection, board: str, ids: Collection[str]) -> dict[str, Card | Unread]:
+def cards_by_id(look: Look, ids: Collection[str]) -> dict[str, Card | Unread]:
     """Those of the cards that are there."""
     found: dict[str, Card | Unread] = {}
     for some in chunks(ids):
-        found.update({card.id: card for card in cards_where(connection, board, [_CARD.id.in_(some)])})
+        found.update({card.id: card for card in cards_where(look, [_CARD.id.in_(some)])})
     return found
 
 
@@ -136,28 +140,28 @@ def conditions_of(query: CardQuery, columns: tuple[Column, ...]) -> list[ColumnE
     return conditions
 
 
-def resolve_id(connection: Connection, board: str, text: str) -> str:
+def resolve_id(look: Look, text: str) -> str:
     """The full id behind a number, a full id, or a unique prefix. Raises ``UnknownCard``, ``CardDeleted``."""
     number = text.strip().removeprefix("#")
     if number.isascii() and number.isdigit():
-        wanted = select(_CARD.id).where(_CARD.board == board, _CARD.number == int(number[:18]))
-        found = connection.execute(wanted).scalar()
+        wanted = select(_CARD.id).where(_CARD.board == look.board, _CARD.number == int(number[:18]))
+        found = look.connection.execute(wanted).scalar()
         if found is None:
-            raise UnknownCard(f"There is no card #{number} on board {board}.", "See which there are: card list.")
+            raise UnknownCard(f"There is no card #{number} on board {look.board}.", "See which there are: card list.")
         return str(found)
-    ids = connection.execute(_by_prefix(board, text)).scalars().all()
+    ids = look.connection.execute(_by_prefix(look.board, text)).scalars().all()
     if text in ids or (len(ids) == 1 and text):
         return text if text in ids else str(ids[0])
     if len(ids) > 1:
         raise UnknownCard(f'"{text}" is the beginning of more than one card id.', "Give more of the id, or the number.")
-    raise absence(connection, board, text)
+    raise absence(look, text)
 
 
-def links_of(connection: Connection, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+def links_of(look: Look, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
     """For each of the cards, the ids of the cards that it waits for."""
     found: dict[str, tuple[str, ...]] = {}
     for some in chunks(ids):
-        found.update(_blockers_where(connection, some))
+        found.update(_blockers_where(look, some))
     return found
 
 
@@ -173,11 +177,11 @@ def unmapped_condition(columns: tuple[Column, ...]) -> ColumnElement[bool]:
     return _CARD.column_id.not_in([column.id for column in columns]) | _CARD.column_id.startswith(UNMAPPED)
 
 
-def _blockers_where(connection: Connection, ids: Select[Any] | list[str]) -> dict[str, tuple[str, ...]]:
+def _blockers_where(look: Look, ids: Select[Any] | list[str]) -> dict[str, tuple[str, ...]]:
     table = schema.BLOCKER.c
     statement = select(table.card_id, table.blocker_id).where(table.card_id.in_(ids)).order_by(table.position)
     found: dict[str, list[str]] = {}
-    for card_id, blocker in connection.execute(statement):
+    for card_id, blocker in look.connection.execute(statement):
         found.setdefault(card_id, []).append(blocker)
     return {card_id: tuple(each) for card_id, each in found.items()}
 
@@ -202,6 +206,7 @@ def _by_prefix(board: str, text: str) -> Select[Any]:
     )
 
 
-def newest_event(connection: Connection, board: str) -> int:
+def newest_event(look: Look) -> int:
     """The ``seq`` of the board's newest event, 0 for a board without any."""
-    return int(connection.execute(_NEWEST, {"the_board": board}).scalar() or 0)
+    row = look.ask(_NEWEST, the_board=look.board).fetchone()
+    return 0 if row is None else int(row[0])

@@ -95,10 +95,11 @@ def _check_types(numbers: Sequence[object], texts: Sequence[object]) -> None:
             raise TypeError(f"{value!r} is no text")
 
 
-def column_of(row: Any) -> Column:
+def column_of(row: Sequence[Any]) -> Column:
     """The column of a row."""
-    aliases = () if row.aliases == "[]" else texts_of(row.aliases)
-    return Column(row.id, row.name, row.title, bool(row.eligible), bool(row.terminal), aliases)
+    _board, column_id, name, title, _position, eligible, terminal, aliases = row
+    also = () if aliases == "[]" else texts_of(aliases)
+    return Column(column_id, name, title, bool(eligible), bool(terminal), also)
 
 
 def field_of(row: Any) -> FieldSpec:

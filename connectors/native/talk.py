@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import insert, select, update
 
 from connectors.card import BoardEvent, BoardEventType, Comment, Mover
 from connectors.errors import Conflict, InvalidText, UnknownCard
 from connectors.native import schema
 from connectors.native.reading import need_card
 from connectors.native.rows import comment_of, event_of
-from connectors.native.unit import Unit
+from connectors.native.unit import Look, Unit
 from connectors.text import check_text
 
 
 def add_comment(unit: Unit, card_id: str, text: str, author: Mover) -> Comment:
     """One comment under a card. It does not touch the card's version: nobody's edit is refused for it."""
     _check(text)
-    need_card(unit.connection, unit.host.board, card_id)
+    need_card(unit, card_id)
     comment_id = unit.host.ids.new("m")
     values = {
         "id": comment_id,
@@ -41,7 +41,7 @@ def edit_comment(unit: Unit, comment_id: str, text: str, mover: Mover) -> Commen
     if row is None:
         raise UnknownCard(f"There is no comment {comment_id}.", "See the card's comments: card show.")
     old = comment_of(row)
-    need_card(unit.connection, unit.host.board, old.card_id)
+    need_card(unit, old.card_id)
     if (old.author.kind, old.author.name) != (mover.kind, mover.name):
         raise Conflict(f"Comment {comment_id} was written by somebody else.", "Add a comment of your own.")
     if old.text == text:
@@ -53,24 +53,24 @@ def edit_comment(unit: Unit, comment_id: str, text: str, mover: Mover) -> Commen
     return Comment(comment_id, old.card_id, old.author, text, old.created_at, unit.now)
 
 
-def comments_of(connection: Connection, card_id: str) -> tuple[Comment, ...]:
+def comments_of(look: Look, card_id: str) -> tuple[Comment, ...]:
     """A card's comments, oldest first."""
     table = schema.COMMENT
-    rows = connection.execute(select(table).where(table.c.card_id == card_id).order_by(table.c.created_at, table.c.id))
+    rows = look.connection.execute(
+        select(table).where(table.c.card_id == card_id).order_by(table.c.created_at, table.c.id)
+    )
     return tuple(comment_of(row) for row in rows)
 
 
-def events_of(
-    connection: Connection, board: str, card_id: str, since: int, limit: int | None
-) -> tuple[BoardEvent, ...]:
+def events_of(look: Look, card_id: str, since: int, limit: int | None) -> tuple[BoardEvent, ...]:
     """Events above ``since``, oldest first; of one card when it is named."""
     event = schema.EVENT
-    statement = select(event).where(event.c.board == board, event.c.seq > since).order_by(event.c.seq)
+    statement = select(event).where(event.c.board == look.board, event.c.seq > since).order_by(event.c.seq)
     if card_id:
         statement = statement.where(event.c.card_id == card_id)
     if limit is not None:
         statement = statement.limit(limit)
-    return tuple(event_of(row) for row in connection.execute(statement))
+    return tuple(event_of(row) for row in look.connection.execute(statement))
 
 
 def _check(text: str) -> None:

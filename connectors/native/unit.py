@@ -1,7 +1,8 @@
-"""One change of one board: an open write transaction with its board, time and ids.
+"""An open transaction of one board: a look, which reads at one moment, and a change, with its time and ids.
 
-Made by ``board.py`` for each verb and handed to the modules that write. Every event that a change reports is appended
-through it, in the transaction of that change, so ``seq`` has no gap and no event lacks its change (dispatcher.md 29).
+Made by ``board.py`` for each verb and handed to the modules that read and write. Every event that a change reports is
+appended through it, in the transaction of that change, so ``seq`` has no gap and no event lacks its change
+(dispatcher.md 29).
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import ClauseElement, Connection, bindparam, insert, select, update
 
 from connectors.base import Clock, IdMaker
 from connectors.card import BoardEventType, Mover
 from connectors.native import schema
-from connectors.native.database import Database
+from connectors.native.database import Database, Rows
 from connectors.native.defaults import DEFAULT_COLUMNS
 from connectors.native.rows import encode
 from connectors.native.stamp import to_text
@@ -42,11 +43,26 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
-    """The open transaction. ``now`` is one instant for the whole change."""
+class Look:
+    """An open transaction, as who reads in it sees it."""
 
     host: Host
     connection: Connection
+
+    @property
+    def board(self) -> str:
+        """The name of the board."""
+        return self.host.board
+
+    def ask(self, statement: ClauseElement, **values: object) -> Rows:
+        """Execute a statement that its module made once: what a tick and a move ask."""
+        return self.host.database.run(self.connection, statement, values)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit(Look):
+    """The open transaction of a change. ``now`` is one instant for the whole of it."""
+
     now: datetime
 
     @property
@@ -66,7 +82,7 @@ class Unit:
         """Append one event; answers its ``seq``."""
         seq = self._count("event_seq")
         values = {
-            "board": self.host.board,
+            "board": self.board,
             "seq": seq,
             "time": self.stamp,
             "type": kind.value,
@@ -76,11 +92,18 @@ class Unit:
             "mover_run": mover.run_id,
             "data": encode(dict(data)),
         }
-        self.connection.execute(_EVENT, values)
+        self.ask(_EVENT, **values)
         return seq
 
     def _count(self, name: str) -> int:
-        return int(self.connection.execute(_COUNTS[name], {"the_board": self.host.board}).scalar_one())
+        return int(self.ask(_COUNTS[name], the_board=self.board).fetchone()[0])
+
+
+@contextmanager
+def looking(host: Host) -> Iterator[Look]:
+    """A read transaction on a board."""
+    with host.database.read() as connection:
+        yield Look(host, connection)
 
 
 @contextmanager
@@ -93,13 +116,13 @@ def change(host: Host) -> Iterator[Unit]:
 
 
 def _ensure(unit: Unit) -> None:
-    if unit.connection.execute(_KNOWN, {"the_board": unit.host.board}).first() is not None:
+    if unit.ask(_KNOWN, the_board=unit.board).fetchone() is not None:
         return
-    meta = {"board": unit.host.board, "next_number": 1, "event_seq": 0, "created_at": unit.stamp}
+    meta = {"board": unit.board, "next_number": 1, "event_seq": 0, "created_at": unit.stamp}
     unit.connection.execute(insert(schema.META).values(meta))
     for position, column in enumerate(DEFAULT_COLUMNS):
         values = {
-            "board": unit.host.board,
+            "board": unit.board,
             "id": column.id,
             "name": column.name,
             "title": column.title,

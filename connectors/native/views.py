@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import delete, insert, select
 
 from connectors.base import CardQuery
 from connectors.card import BoardEventType, Mover
@@ -14,7 +14,7 @@ from connectors.errors import UnknownView
 from connectors.native import schema
 from connectors.native.reading import columns_of
 from connectors.native.rows import encode
-from connectors.native.unit import Unit
+from connectors.native.unit import Look, Unit
 from connectors.queries import column_named
 from connectors.text import check_name
 
@@ -22,16 +22,16 @@ SAVED = ("columns", "label", "assignee", "text", "archived")
 """What of a query is kept: its filters, not its page."""
 
 
-def views_of(connection: Connection, board: str) -> Mapping[str, CardQuery]:
+def views_of(look: Look) -> Mapping[str, CardQuery]:
     """All views by name."""
     table = schema.VIEW
-    rows = connection.execute(select(table).where(table.c.board == board).order_by(table.c.name))
+    rows = look.connection.execute(select(table).where(table.c.board == look.board).order_by(table.c.name))
     return {row.name: _query(row.query) for row in rows}
 
 
-def view_named(connection: Connection, board: str, name: str) -> CardQuery:
+def view_named(look: Look, name: str) -> CardQuery:
     """One view. Raises ``UnknownView`` with the nearest name."""
-    known = views_of(connection, board)
+    known = views_of(look)
     if name not in known:
         near = get_close_matches(name, known, n=1)
         meant = f' Did you mean "{near[0]}"?' if near else ""
@@ -42,26 +42,26 @@ def view_named(connection: Connection, board: str, name: str) -> CardQuery:
 def save(unit: Unit, name: str, query: CardQuery, mover: Mover) -> None:
     """Save the filters under a name; its columns must exist now."""
     check_name("view", name)
-    present = columns_of(unit.connection, unit.host.board)
+    present = columns_of(unit)
     for column in query.columns:
         column_named(present, column)
     plain = {key: getattr(query, key) for key in SAVED}
     text = encode({key: list(value) if isinstance(value, tuple) else value for key, value in plain.items() if value})
     _drop(unit, name)
-    unit.connection.execute(insert(schema.VIEW).values({"board": unit.host.board, "name": name, "query": text}))
+    unit.connection.execute(insert(schema.VIEW).values({"board": unit.board, "name": name, "query": text}))
     unit.event(BoardEventType.VIEW_SAVED, "", mover, {"name": name, "query": json.loads(text)})
 
 
 def delete_view(unit: Unit, name: str, mover: Mover) -> None:
     """Delete a view."""
-    view_named(unit.connection, unit.host.board, name)
+    view_named(unit, name)
     _drop(unit, name)
     unit.event(BoardEventType.VIEW_DELETED, "", mover, {"name": name})
 
 
 def _drop(unit: Unit, name: str) -> None:
     table = schema.VIEW
-    unit.connection.execute(delete(table).where(table.c.board == unit.host.board, table.c.name == name))
+    unit.connection.execute(delete(table).where(table.c.board == unit.board, table.c.name == name))
 
 
 def _query(text: str) -> CardQuery:

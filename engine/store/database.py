@@ -8,19 +8,20 @@ table but its own counter. It does not promise to survive a fork: a child proces
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, PoolProxiedConnection
+from sqlalchemy import ClauseElement, Connection, PoolProxiedConnection
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from engine.errors import StoreBusy, StoreError
 from engine.store import schema
 from engine.store.cursors import Cursor
 from engine.store.drivers import Driver, driver_of
+from engine.store.prepared import prepared
 
 _SEQUENCE = "SELECT value FROM store_counter WHERE name = 'sequence'"
 _NEXT_SEQUENCE = "UPDATE store_counter SET value = value + 1 WHERE name = 'sequence' RETURNING value"
@@ -231,6 +232,10 @@ class Database:
     def cursor_of(self, connection: Connection) -> Cursor:
         """The driver's cursor inside the transaction of ``write``."""
         return self.driver.cursor(connection.connection.dbapi_connection)
+
+    def run(self, connection: Connection, statement: ClauseElement, values: Mapping[str, Any]) -> Cursor:
+        """Execute a constant statement inside an open transaction, without what SQLAlchemy costs; rows are tuples."""
+        return prepared(statement).run(self.cursor_of(connection), values)
 
     def next_sequence(self, connection: Connection) -> int:
         """The next number of the counter of the whole store, inside an open write (dispatcher.md 1)."""

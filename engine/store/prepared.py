@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from operator import itemgetter
 from typing import Any
 
@@ -159,6 +160,12 @@ def _all_of(table: Table) -> dict[str, BindParameter[Any]]:
 
 def _bound(column: Column[Any]) -> BindParameter[Any]:
     return bindparam(column.name, type_=column.type)
+
+
+@cache
+def prepared(statement: ClauseElement) -> Prepared:
+    """The statement, compiled once per process: for statements that are constants of their modules."""
+    return Prepared(statement)
 
 
 class PreparedRead:
