@@ -29,6 +29,8 @@ from engine.runtime.recovery import Recovery, RecoveryDecision, decide, recipe_o
 from engine.runtime.subbot import run_child
 from engine.runtime.writing import save_recovery
 
+LOOK = 1.0
+"""Seconds between two signs of life of a run that waits before its next try."""
 ACKNOWLEDGE = "acknowledge_recovery"
 """The field that answers a recovery pause (engine.md 6.5)."""
 
@@ -52,8 +54,19 @@ def execute(line: Line, step: Step) -> Outcome:
             return outcome
         if decision.action is Recovery.PAUSE:
             return Paused(_recovery_question(step, outcome, decision.reason))
-        if line.attempt.clock.wait(line.attempt.stop.event, decision.delay):
+        if _stopped_within(line, decision.delay):
             return outcome
+
+
+def _stopped_within(line: Line, seconds: float) -> bool:
+    """Wait before the next try; whether a stop ended it. However long a forge asks to wait, that is no stall."""
+    clock, stop = line.attempt.clock, line.attempt.stop
+    until = clock.monotonic() + seconds
+    while (left := until - clock.monotonic()) > 0:
+        stop.signs.seen()
+        if clock.wait(stop.event, min(left, LOOK)):
+            return True
+    return stop.event.is_set()
 
 
 def _once(line: Line, step: Step) -> Outcome:
