@@ -135,6 +135,7 @@ class SimulatedKeeper(LeaseKeeper):
         super().__init__(leases, owner)
         self.mine: dict[str, tuple[int, Lost]] = {}
         self.stopped_until = 0.0
+        self._renewed = 0.0
 
     def keep(self, resource: str, epoch: int, lost: Lost) -> None:
         self.mine[resource] = (epoch, lost)
@@ -148,9 +149,13 @@ class SimulatedKeeper(LeaseKeeper):
         return {resource: epoch for resource, (epoch, _) in self.mine.items()}
 
     def renew_all(self, database: Database, since: float, now: float) -> None:
-        """What the thread did between these monotonic seconds: everything that had not ended before is renewed."""
-        if not self.mine or now < self.stopped_until:
+        """What the thread did between these monotonic seconds: everything that had not ended before is renewed.
+
+        As in the product it is not renewed in every moment, but long before it ends.
+        """
+        if not self.mine or now < self.stopped_until or now - self._renewed < self.leases.heartbeat / 2:
             return
+        self._renewed = now
         began, ends = SimulatedLeases.instant(max(since, self.stopped_until)), SimulatedLeases.instant(now + 60.0)
         with database.exclusive() as raw:
             raw.execute(
