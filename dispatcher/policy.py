@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
 
 from dispatcher.reasons import Facts, Reason, render
 from engine import states
@@ -199,6 +200,7 @@ def decide(facts: RunFacts, now: datetime) -> Decision:
     return _decision(row, action, facts, now)
 
 
+@cache
 def row_for(facets: Facets) -> Row:
     """The one row whose ``where`` these facets meet."""
     return next(row for row in TABLE if all(getattr(facets, name) == want for name, want in row.where.items()))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dispatcher.ledger.records import ClaimState, Key, Link
-from dispatcher.ledger.rows import change, one, owner_columns, put, remove
+from dispatcher.ledger.rows import change, one, owner_columns, put, remove, values_of
 from dispatcher.ledger.schema import CardLink, ClaimRow, GiveUpRow, IntentRow, RetryRow
 from engine.run import Owner
 from engine.store.cursors import Cursor
@@ -152,5 +152,4 @@ def _where(key: Key) -> dict[str, object]:
 
 
 def _blank(key: Key, number: int) -> dict[str, object]:
-    made = Link(key[0], key[1], number)
-    return {name: getattr(made, name) for name in Link.__dataclass_fields__}
+    return values_of(Link(key[0], key[1], number))

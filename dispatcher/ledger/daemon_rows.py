@@ -6,11 +6,10 @@ Each verb runs inside the caller's transaction (dispatcher.md 3, 15, 22, 24).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import datetime
 
 from dispatcher.ledger.records import Breaker, DesiredState, IdleReason, Key
-from dispatcher.ledger.rows import many, one, put, remove
+from dispatcher.ledger.rows import many, one, put, remove, values_of
 from dispatcher.ledger.schema import BreakerRow, DesiredRow, HookMark, IdleReasonRow
 from engine.store.cursors import Cursor
 
@@ -23,7 +22,7 @@ def desired(cursor: Cursor) -> DesiredState | None:
 
 def want(cursor: Cursor, made: DesiredState) -> None:
     """Store what people ask for; it survives a new start."""
-    put(cursor, DesiredRow, {"id": 1, **asdict(made)})
+    put(cursor, DesiredRow, {"id": 1, **values_of(made)})
 
 
 def idle_reasons(cursor: Cursor) -> dict[Key, IdleReason]:
@@ -34,7 +33,7 @@ def idle_reasons(cursor: Cursor) -> dict[Key, IdleReason]:
 def write_idle_reasons(cursor: Cursor, made: Iterable[IdleReason], gone: Iterable[Key]) -> None:
     """Rewrite the changed ones, drop those that no longer apply."""
     for reason in made:
-        put(cursor, IdleReasonRow, asdict(reason))
+        put(cursor, IdleReasonRow, values_of(reason))
     for board, card_id in gone:
         remove(cursor, IdleReasonRow, board=board, card_id=card_id)
 
@@ -47,7 +46,7 @@ def breaker(cursor: Cursor, scope: str, name: str) -> Breaker | None:
 
 def put_breaker(cursor: Cursor, made: Breaker) -> None:
     """Write a breaker's count or state."""
-    put(cursor, BreakerRow, asdict(made))
+    put(cursor, BreakerRow, values_of(made))
 
 
 def drop_breaker(cursor: Cursor, scope: str, name: str) -> int:

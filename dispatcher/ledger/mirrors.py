@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dispatcher.ledger.rows import many, put
+from dispatcher.ledger.rows import many, put, values_of
 from dispatcher.ledger.schema import ForgeMirror
 
 if TYPE_CHECKING:
@@ -40,4 +40,4 @@ def copy_of(ledger: Ledger, board: str, card_id: str) -> Copy | None:
 def keep(ledger: Ledger, copy: Copy) -> None:
     """Write the row."""
     with ledger.write() as cursor:
-        put(cursor, ForgeMirror, asdict(copy))
+        put(cursor, ForgeMirror, values_of(copy))

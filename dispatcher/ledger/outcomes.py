@@ -5,11 +5,10 @@ Each verb runs inside the caller's write transaction; deciding is ``settle``'s a
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import datetime
 
 from dispatcher.ledger.records import GiveUp, Key, Park, PendingMove, Retry, Settlement
-from dispatcher.ledger.rows import add, change, one, put, remove, settlement_of
+from dispatcher.ledger.rows import add, change, one, put, remove, settlement_of, values_of
 from dispatcher.ledger.schema import GiveUpRow, ParkRow, PendingMoveRow, RetryRow, SettlementRow, Sighting
 from engine.store.cursors import Cursor
 
@@ -22,7 +21,7 @@ def settlement(cursor: Cursor, key: Key, run_id: str, outcome: int) -> Settlemen
 
 def open_settlement(cursor: Cursor, made: Settlement) -> None:
     """E4: what follows is decided, once."""
-    put(cursor, SettlementRow, asdict(made))
+    put(cursor, SettlementRow, values_of(made))
 
 
 def change_settlement(cursor: Cursor, made: Settlement, **values: object) -> None:
@@ -33,7 +32,7 @@ def change_settlement(cursor: Cursor, made: Settlement, **values: object) -> Non
 
 def schedule(cursor: Cursor, retry: Retry) -> None:
     """The card's one retry row."""
-    put(cursor, RetryRow, asdict(retry))
+    put(cursor, RetryRow, values_of(retry))
 
 
 def unschedule(cursor: Cursor, key: Key) -> int:
@@ -44,7 +43,7 @@ def unschedule(cursor: Cursor, key: Key) -> int:
 def park(cursor: Cursor, made: Park) -> None:
     """Open a park; an open one of the same card is replaced, its since-time kept when the run is the same."""
     where = {**_where(made.key), "released": ""}
-    values = {**asdict(made), "released": "", "released_at": None}
+    values = {**values_of(made), "released": "", "released_at": None}
     open_now = one(cursor, ParkRow, **where)
     if open_now is None:
         add(cursor, ParkRow, values)
@@ -71,7 +70,7 @@ def last_release(cursor: Cursor, key: Key, run_id: str, outcome: int) -> str:
 
 def stamp_give_up(cursor: Cursor, made: GiveUp) -> None:
     """The ladder is used up; the stamp is a gate."""
-    put(cursor, GiveUpRow, asdict(made))
+    put(cursor, GiveUpRow, values_of(made))
 
 
 def clear_give_up(cursor: Cursor, key: Key) -> int:
@@ -81,7 +80,7 @@ def clear_give_up(cursor: Cursor, key: Key) -> int:
 
 def want_move(cursor: Cursor, made: PendingMove) -> None:
     """A move of ours that must still be seen."""
-    put(cursor, PendingMoveRow, asdict(made))
+    put(cursor, PendingMoveRow, values_of(made))
 
 
 def move_seen(cursor: Cursor, key: Key) -> int:

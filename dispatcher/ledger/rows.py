@@ -103,6 +103,11 @@ def _blank(table: Table) -> Mapping[str, object]:
     return {column.name: getattr(column.default, "arg", None) for column in table.columns}
 
 
+def values_of(record: Any) -> dict[str, Any]:
+    """A flat record of ``records`` as columns."""
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
+
+
 def claim_of(row: Mapping[str, Any]) -> Claim:
     """A claim record with its owner."""
     owner = Owner(row["instance"], row["host"], row["boot"], row["pid"], row["start_ticks"])

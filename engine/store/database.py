@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -105,15 +105,14 @@ class Database:
             finally:
                 self.driver.settle(self._raw)
 
-    @contextmanager
-    def write_alone(self) -> Iterator[Cursor]:
+    def write_alone(self) -> AbstractContextManager[Cursor]:
         """As ``write``, on the driver's own cursor: for what reads before it writes. Same promises."""
-        if self.driver.shared:
-            with self.write() as connection:
-                yield self.cursor_of(connection)
-            return
-        with self.write_raw() as cursor:
-            yield cursor
+        return self._write_in_turn() if self.driver.shared else self.write_raw()
+
+    @contextmanager
+    def _write_in_turn(self) -> Iterator[Cursor]:
+        with self.write() as connection:
+            yield self.cursor_of(connection)
 
     @contextmanager
     def together(self) -> Iterator[None]:

@@ -247,11 +247,11 @@ def use_wal(connection: sqlite3.Connection) -> None:
 
 
 def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    connection.connection.execute("BEGIN IMMEDIATE")
 
 
 def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN")
+    connection.connection.execute("BEGIN")
 
 
 def _read_only(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
