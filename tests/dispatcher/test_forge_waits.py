@@ -17,7 +17,7 @@ from tests.kit.forge_yard import ForgeYard
 
 RESET = 900
 """Seconds that the forge asks to wait."""
-BOT = f"""vars:
+BOT = """vars:
   title: string = ""
 
 tool say:
@@ -25,7 +25,7 @@ tool say:
   connection: web
   params:
     number: 1
-    body: "{{{{vars.title}}}}"
+    body: "{{vars.title}}"
 
 workflow work:
   entry: say

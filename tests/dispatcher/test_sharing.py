@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from dispatcher.ledger.claims import Stage
 from tests.kit.clock import FakeClock
 from tests.kit.fakes import fake
 from tests.kit.forge_yard import ForgeYard
-from tests.kit.yard import ASKS, FAILS_FOR_GOOD
+from tests.kit.yard import ASKS, FAILS_FOR_GOOD, tool
 
 
 @dataclass
@@ -255,3 +256,37 @@ def test_a_board_that_is_not_shared_respects_the_claims_of_others_and_writes_non
         assert runs(two, card)
         assert rows(two) == []
         assert isinstance(two.web, LabelBoard)
+
+
+def both(pair: Pair) -> None:
+    """Both daemons tick at the same moment."""
+    with ThreadPoolExecutor(2) as threads:
+        for done in [threads.submit(each.tick) for each in (pair.one, pair.two)]:
+            done.result(60)
+
+
+@pytest.mark.parametrize(
+    ("pair", "lag"),
+    [pytest.param("gitlab", 0, id="D080"), pytest.param("forgejo", 3, id="D081")],
+    indirect=["pair"],
+)
+def test_two_installations_that_dispatch_at_once_run_every_card_once(pair: Pair, tmp_path: Path, lag: int) -> None:
+    """D080, D081: ten ready cards, also where lists of comments show what was true three seconds ago; who lost a card
+    has taken its claim back."""
+    for each in (pair.one, pair.two):
+        each.bot(tool(f"echo {{{{vars.title}}}} >> {tmp_path}/trace"))
+    if lag:
+        pair.forge.script({"fault": "lag", "with": {"seconds": lag, "what": "comments"}})
+    titles = [f"card-{n}" for n in range(10)]
+    cards = [pair.one.issue(title=title) for title in titles]
+    for _ in range(40):
+        both(pair)
+        pair.clock.advance(2)
+        if all(pair.one.place(card) == "review" for card in cards):
+            break
+    both(pair)
+    assert [pair.one.place(card) for card in cards] == ["review"] * 10
+    assert sorted((tmp_path / "trace").read_text().split()) == titles
+    assert [bool(runs(pair.one, card)) + bool(runs(pair.two, card)) for card in cards] == [1] * 10
+    assert [pair.claims(card) for card in cards] == [[]] * 10
+    assert (rows(pair.one), rows(pair.two)) == ([], [])
