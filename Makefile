@@ -39,7 +39,7 @@ floors: setup ## who may import whom
 	$(BIN)/lint-imports
 
 test: setup ## the tests
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not bench"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not bench"
 
 bench: setup ## the measurements, one after the other
 	$(BIN)/python -m tests.benchmarks

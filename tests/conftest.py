@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are processors: many tests wait for processes of their own."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture
 def clock() -> FakeClock:
     """A clock that stands still until a test moves it."""
