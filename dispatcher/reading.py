@@ -155,6 +155,8 @@ def _read_board(world: World, board: Board, seen: BoardRead) -> None:
             return board.list_cards(asked)
 
         listing = _remembered(world, board, asked, list_cards)
+        linked = getattr(board, "linked", None)
+        cards = linked(listing.cards) if linked else listing.cards
         counts = counting() if counting and limits else _counted(listing.cards)
     except (ConnectorError, StoreError) as error:
         seen.error = error.message
@@ -165,7 +167,7 @@ def _read_board(world: World, board: Board, seen: BoardRead) -> None:
         seen.partial = {"n": len(listing.cards), "board": board.name, "why": listing.why or str(listing.stopped)}
     else:
         world.station.memory.last_complete[board.name] = world.now
-    for card in listing.cards:
+    for card in cards:
         key = (card.board, card.id)
         world.cards[key] = card
         world.listed.add(key)

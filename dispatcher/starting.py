@@ -112,7 +112,7 @@ def _second_look(world: World, wanted: Judged) -> Card | Decision:
     if isinstance(answer, Absent):
         return _hold(wanted.decision, Reason.CARD_GONE, {"status": answer.kind.value})
     world.cards[wanted.key] = answer
-    if answer.version == wanted.card.version:
+    if (answer.version, answer.blockers) == (wanted.card.version, wanted.card.blockers):
         return answer
     seen = facts.candidate(world, answer, wanted.board, released=wanted.candidate.released)
     fresh = facts.with_bot(world, trusting.judged(world, seen))

@@ -6,7 +6,7 @@ drives it like the native board. Everything that changes the forge has a row and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -81,6 +81,10 @@ class LabelBoard:
         if columns:
             self._shown = listing
         return listing
+
+    def linked(self, cards: Sequence[Card]) -> tuple[Card, ...]:
+        """Cards of a listing with what they wait for, which a listing does not ask; a few at a time."""
+        return self._reader.links.completed(cards)
 
     def shown(self) -> Listing | None:
         """What the last listing of named columns brought, a tick's as a rule; None before the first. No call."""

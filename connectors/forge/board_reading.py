@@ -6,29 +6,27 @@ A read that fails in part says so in its answer; one that fails as a whole raise
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 
 from connectors.answer import Read, StopReason
 from connectors.base import Absent, AbsentKind, Clock, Listing, Lookup, Unread
-from connectors.card import Card, CardRef, MoverKind
+from connectors.card import Card, MoverKind
 from connectors.errand import Errand, Purpose
 from connectors.errors import ConnectorError, ForgeError, Unreachable
-from connectors.forge.cards import BoardPlan, Spotted, card_of, refs, spot, text_digest
+from connectors.forge.cards import BoardPlan, Spotted, card_of, spot, text_digest
 from connectors.forge.client import ForgeClient
 from connectors.forge.columns import Resolved, Seen, known_of, resolve
 from connectors.forge.desk import whole
+from connectors.forge.links import LISTING, Links, Waits
 from connectors.forge.memory import Crossing, ForgeMemory, KnownLabel, Placed, Remembered
 from connectors.forge.records import Issue, IssueQuery, LabelEvent, Missing, MissingKind
 from connectors.moves import order_key
 from connectors.observer import Observer
 
-BLOCKERS_KEPT = timedelta(minutes=5)
-"""How long a card's links are believed while the card itself did not change."""
-BLOCKERS_READ = 50
-"""So many cards' links are read in one listing; the others' are unread until a later one."""
-LISTING, WATCHING = Errand(Purpose.LIST), Errand(Purpose.WATCH)
+WATCHING = Errand(Purpose.WATCH)
+LinksOf = Callable[[Issue, Errand], Waits]
+"""How a read learns what an issue waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class BoardReader:
         self.plan, self.client, self.memory = plan, client, memory
         self._observer = observer
         self.clock = clock
-        self._links: dict[int, tuple[str, datetime, tuple[CardRef, ...] | None]] = {}
+        self.links = Links(plan, client, clock, observer)
         self._told: set[tuple[str, ...]] = set()
         self._login = ""
 
@@ -96,7 +94,7 @@ class BoardReader:
         lost = [name for name in wanted if name in found and found[name].label is None]
         reads = [self.client.issues(query, LISTING) for query in self._queries(columns, wanted, found)]
         issues = {issue.number: issue for read in reads for issue in read.items}
-        sights = self.sights(issues.values(), found, LISTING)
+        sights = self.sights(issues.values(), found, LISTING, lambda issue, _errand: self.links.known(issue))
         shown = [s.card for s in sights if columns is None or set(s.spotted.columns) & wanted.keys()]
         for read in reads:
             if read.skipped:
@@ -134,7 +132,7 @@ class BoardReader:
 
     def get(self, card_id: str) -> Card | Absent:
         """One card. Raises ``ForgeError`` when it cannot be read."""
-        lookup = self.get_many([card_id])
+        lookup = self._many([card_id], self.links.asked)
         if card_id in lookup.unread:
             raise Unreachable(f"card {card_id} cannot be read: {lookup.unread[card_id]}", "try again later")
         if card_id in lookup.moved:
@@ -143,6 +141,9 @@ class BoardReader:
 
     def get_many(self, card_ids: Collection[str]) -> Lookup:
         """Cards by their ids, in chunks; each id lands in exactly one place, and a failing chunk is unread alone."""
+        return self._many(card_ids, self.links.watched)
+
+    def _many(self, card_ids: Collection[str], links: LinksOf) -> Lookup:
         numbers = sorted({int(each) for each in card_ids if each.isdigit()})
         strange = {each: Absent(each, AbsentKind.UNKNOWN) for each in card_ids if not each.isdigit()}
         if not numbers:
@@ -157,7 +158,7 @@ class BoardReader:
             missing.update(seen.missing)
             unread.update(seen.unread)
         try:
-            sights = self.sights(issues.values(), self.resolve(WATCHING), WATCHING) if issues else []
+            sights = self.sights(issues.values(), self.resolve(WATCHING), WATCHING, links) if issues else []
         except ConnectorError as error:
             unread.update(dict.fromkeys(issues, error.message))
             sights = []
@@ -195,9 +196,12 @@ class BoardReader:
         issue = self.client.issue(number, errand)
         if isinstance(issue, Missing):
             return issue
-        return self.sights([issue], self.resolve(errand), errand)[0]
+        links = self.links.settling if errand.purpose is Purpose.SETTLE else self.links.asked
+        return self.sights([issue], self.resolve(errand), errand, links)[0]
 
-    def sights(self, issues: Iterable[Issue], found: Mapping[str, Resolved], errand: Errand) -> list[Sight]:
+    def sights(
+        self, issues: Iterable[Issue], found: Mapping[str, Resolved], errand: Errand, links: LinksOf
+    ) -> list[Sight]:
         """The issues as cards; those elsewhere than remembered take a new place."""
         every = list(issues)
         remembered = self.memory.cards([str(issue.number) for issue in every])
@@ -211,13 +215,10 @@ class BoardReader:
             if placed is not None:
                 news[str(issue.number)] = _entered(placed, issue, known)
         placed_now = {key: each.placed for key, each in remembered.items()} | dict(self.memory.place(news))
-        left = BLOCKERS_READ
         sights = []
         for issue in every:
             key = str(issue.number)
-            left -= self._needs_links(issue)
-            blockers = self._blockers(issue, errand, may_ask=left >= 0 or errand.purpose is not Purpose.LIST)
-            card = card_of(self.plan, issue, spots[issue.number], placed_now[key], blockers)
+            card = card_of(self.plan, issue, spots[issue.number], placed_now[key], links(issue, errand))
             old = remembered.get(key)
             sights.append(
                 Sight(issue, spots[issue.number], old.crossing if old else None, card, old.note if old else "", found)
@@ -279,35 +280,6 @@ class BoardReader:
         else:
             fit = [e for e in read.items if not e.added or e.closed is not None]
         return max(fit, key=lambda e: e.at, default=None)
-
-    def _needs_links(self, issue: Issue) -> int:
-        return 0 if self._kept_links(issue) is not None else 1
-
-    def _kept_links(self, issue: Issue) -> tuple[tuple[CardRef, ...] | None] | None:
-        kept = self._links.get(issue.number)
-        fresh = kept is not None and kept[0] == f"{issue.updated_at}{issue.etag}" and self.clock.now() < kept[1]
-        return (kept[2],) if kept is not None and fresh else None
-
-    def _blockers(self, issue: Issue, errand: Errand, *, may_ask: bool) -> tuple[CardRef, ...] | None:
-        if not self.client.traits.native_blockers:
-            return refs(self.plan, (), issue.body)
-        if errand.purpose is Purpose.SETTLE and issue.number in self._links:
-            return self._links[issue.number][2]  # a move of ours changes no link
-        kept = self._kept_links(issue) if errand.purpose is Purpose.LIST else None
-        if kept is not None:
-            return kept[0]
-        if not may_ask or not issue.is_open:
-            return None if issue.is_open else ()
-        try:
-            read = self.client.blockers(issue.number, errand)
-        except ForgeError as error:
-            self._observer.event(
-                "board.blockers_unread", "debug", board=self.plan.name, card_id=issue.number, error=error.message
-            )
-            return None
-        found = refs(self.plan, read.items, issue.body) if read.complete and not read.unfit else None
-        self._links[issue.number] = (f"{issue.updated_at}{issue.etag}", self.clock.now() + BLOCKERS_KEPT, found)
-        return found
 
 
 def _entered(placed: Placed, issue: Issue, known: Remembered | None) -> Placed:

@@ -66,7 +66,7 @@ def paged(transport: Transport, errand: Errand, request: Request, plan: Plan[T])
     """Read the collection; once more from the start when its first page changed meanwhile."""
     first = _Walk(transport, errand, request, plan)
     found = first.walk()
-    if found.complete and first.pages > 1 and first.has_shifted():
+    if found.complete and first.pages > 1 and not first.unchanged and first.has_shifted():
         return _Walk(transport, errand, request, plan).walk()
     return found
 
@@ -87,6 +87,8 @@ class _Walk(Generic[T]):
         self._prefix = ""
         self._read: Read[T] = Read()
         self.pages = 0
+        self.unchanged = True
+        """Whether the forge said of each page that it is as it was: then nothing can have shifted between them."""
 
     def walk(self) -> Read[T]:
         """All pages."""
@@ -123,6 +125,7 @@ class _Walk(Generic[T]):
             answer = self._transport.read(self._errand, request)
             if self._first is None:
                 self._begin(answer)
+            self.unchanged = self.unchanged and answer.kept
             self._read = replace(self._read, date=answer.date or self._read.date)
             return answer, self._plan.parse(answer.json())
         except RateLimited as error:

@@ -1,7 +1,7 @@
 """What the forge may answer 304 for: stored answers by address, credential and API version (connectors.md 5).
 
-The store is a protocol, implemented in ``dispatcher/ledger``; ``MemoryValidators`` keeps them as long as the process.
-Pure apart from that memory.
+The store is a protocol. ``MemoryValidators`` keeps them as long as the process and its configuration's generation: they
+are worth one reading, which a new start makes anyway to learn what changed while nobody looked.
 """
 
 from __future__ import annotations
