@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, Self
@@ -43,3 +46,21 @@ class Deadline:
     def passed(self) -> bool:
         """Whether none are left."""
         return self.remaining() <= 0.0
+
+    def bounded(self) -> Deadline:
+        """This, or the end of the time that the caller has in all, whichever comes first."""
+        bound = _BOUND.get()
+        return self if bound is None or bound.at >= self.at else bound
+
+
+_BOUND: ContextVar[Deadline | None] = ContextVar("bound", default=None)
+
+
+@contextmanager
+def within(bound: Deadline) -> Iterator[None]:
+    """All reads of this thread inside the block end by then, whatever their own deadlines are."""
+    before = _BOUND.set(bound)
+    try:
+        yield
+    finally:
+        _BOUND.reset(before)

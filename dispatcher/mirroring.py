@@ -96,7 +96,8 @@ def mirror(world: World) -> None:
             continue
         native = cast("NativeBoard", station.boards[name])
         try:
-            _bring_together(Pair(world, native, forge))
+            with world.in_time(forge.name):
+                _bring_together(Pair(world, native, forge))
         except ConnectorError as error:
             _log.warning("mirror.unread", board=name, mirrors=forge.name, error=error.message)
 

@@ -87,7 +87,8 @@ def _instant(moment: datetime) -> str:
 
 def _columns(world: World, board: Board) -> BoardRead:
     try:
-        return BoardRead(board.name, _remembered(world, board, frozenset(), board.columns))
+        with world.in_time(board.name):
+            return BoardRead(board.name, _remembered(world, board, frozenset(), board.columns))
     except (ConnectorError, StoreError) as error:
         return BoardRead(board.name, error=error.message)
 
@@ -118,7 +119,8 @@ def read(world: World) -> None:
         if seen.standby:
             continue
         if not seen.error:
-            _read_board(world, board, seen)
+            with world.in_time(name):
+                _read_board(world, board, seen)
         result = "failed" if seen.error else "partial" if seen.partial else "complete"
         tally.count("pointsman_board_reads_total", board=name, result=result)
         tally.observe("pointsman_board_read_seconds", clock.monotonic() - since, board=name)
@@ -206,7 +208,8 @@ def _read_by_id(world: World, keys: Collection[Key]) -> None:
             by_board.setdefault(board, []).append(card_id)
     for name, ids in by_board.items():
         try:
-            lookup = _look_up(world, world.station.boards[name], ids)
+            with world.in_time(name):
+                lookup = _look_up(world, world.station.boards[name], ids)
         except (ConnectorError, StoreError) as error:
             _log.warning("board.read_failed", board=name, error=error.message)
             continue

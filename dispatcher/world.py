@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar, cast
 
 from connectors.card import BoardEventType, Card, Column, Mover, MoverKind
+from connectors.deadline import Deadline, within
 from dispatcher.candidate import DaemonFacts
 from dispatcher.ledger.records import Key, Link, Park, Snapshot
 from dispatcher.policy import Decision, Found, Life
@@ -106,7 +108,20 @@ class World:
     living: frozenset[str] = frozenset()
     """The daemons of a shared store whose leases are live."""
     cycles: Mapping[Key, tuple[Key, ...]] | None = None
+    spent: dict[str, float] = field(default_factory=dict)
+    """Seconds that reading each board took so far."""
     careful: Callable[[World, Key, Callable[[], None]], None] = lambda _world, _key, work: work()
+
+    @contextmanager
+    def in_time(self, board: str) -> Iterator[None]:
+        """Read the board: all of it in this tick takes no longer than ``tick.board_deadline``."""
+        clock, before = self.station.clock, self.spent.get(board, 0.0)
+        begun, left = clock.monotonic(), self.station.settings.tick.board_deadline - before
+        try:
+            with within(Deadline.after(clock, left)):
+                yield
+        finally:
+            self.spent[board] = before + clock.monotonic() - begun
 
     def note(self, key: Key, number: int, decision: Decision) -> None:
         """Keep a decision for the report."""

@@ -123,9 +123,10 @@ class Transport:
         self._exchanger.close()
 
     def deadline_of(self, errand: Errand) -> Deadline:
-        """The errand's own, else the connection's for reads or for writes."""
+        """The errand's own, else the connection's for reads or for writes; reads end with their caller's time."""
         usual = self.parts.write_deadline if errand.effect_id else self.parts.read_deadline
-        return Deadline.after(self._clock, errand.deadline or usual)
+        made = Deadline.after(self._clock, errand.deadline or usual)
+        return made if errand.effect_id else made.bounded()
 
     def read(self, errand: Errand, request: Request) -> Answer:
         """Read, with all patience that the deadline allows. Raises ``EffectMissing`` for a request that could change

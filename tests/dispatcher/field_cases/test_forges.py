@@ -147,12 +147,12 @@ shutdown: {{grace: 0s}}
         {"fault": "status", "with": {"code": 200, "body": "<html>away</html>"}},
         {"fault": "act_then_close"},
     ],
-    ids=["D186-gone", "html", "D187-no-answer"],
+    ids=["D186-gone", "html", "no-answer"],
 )
 def test_f26_one_repository_in_trouble_ends_nothing_for_the_others(
     tmp_path: Path, clock: FakeClock, fault: dict[str, Any]
 ) -> None:
-    """F26 D186 D187: the other boards work in every tick; no card of the second is judged gone."""
+    """F26 D186: the other boards work in every tick; no card of the second is judged gone."""
     with fake("gitlab", Setup(clock=clock)) as forge:
         columns = ", ".join(f"{name}: {{label: {name}}}" for name in COLUMNS)
         config = THREE.format(kind=forge.kind, url=forge.url, repo=forge.repo, columns=columns)
