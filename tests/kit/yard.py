@@ -109,6 +109,8 @@ class Yard:
     catalogue: Mapping[str, Operation] | None = None
     mounts = MOUNTS
     """Where the system tells what is mounted where."""
+    store_url = ""
+    """Where the store is, empty for a file in the folder."""
 
     def __init__(self, folder: Path, clock: Clock, config: str = CONFIG, bot: str = "", **environment: str) -> None:
         self.folder, self.clock = folder, clock
@@ -122,7 +124,8 @@ class Yard:
     def _open(self) -> None:
         settings = load(self.folder / "pointsman.yaml", self.environment)
         store = self.folder / "store"
-        self.wiring = Wiring(settings, store_dir=store, store_url=f"sqlite:///{store / 'pointsman.db'}")
+        url = self.store_url or f"sqlite:///{store / 'pointsman.db'}"
+        self.wiring = Wiring(settings, store_dir=store, store_url=url)
         self.wiring.clock, self.wiring.mounts = self.clock, self.mounts
         if not self.connected:
             self.wiring.remote, self.wiring.catalogue = self.remote, self.catalogue
