@@ -88,9 +88,24 @@ def _instant(moment: datetime) -> str:
 def _columns(world: World, board: Board) -> BoardRead:
     try:
         with world.in_time(board.name):
-            return BoardRead(board.name, _remembered(world, board, frozenset(), board.columns))
+            columns = _remembered(world, board, frozenset(), board.columns)
     except (ConnectorError, StoreError) as error:
+        _tell(world, board.name, "columns", error)
         return BoardRead(board.name, error=error.message)
+    _tell(world, board.name, "columns", None)
+    return BoardRead(board.name, columns)
+
+
+def _tell(world: World, board: str, what: str, problem: ConnectorError | StoreError | None) -> None:
+    """One line when a part of a board cannot be read, another when it can be again; none in between."""
+    memory = world.station.memory
+    before, now = memory.unread.pop((board, what), ""), problem.code if problem is not None else ""
+    if problem is not None:
+        memory.unread[board, what] = now
+        if now != before:
+            _log.warning("board.read_failed", board=board, what=what, error=problem.message)
+    elif before:
+        _log.info("board.recovered", board=board, what=what)
 
 
 def _store_error(world: World) -> str:
@@ -162,8 +177,9 @@ def _read_board(world: World, board: Board, seen: BoardRead) -> None:
         counts = counting() if counting and limits else _counted(listing.cards)
     except (ConnectorError, StoreError) as error:
         seen.error = error.message
-        _log.warning("board.read_failed", board=board.name, error=error.message)
+        _tell(world, board.name, "lists", error)
         return
+    _tell(world, board.name, "lists", None)
     seen.complete, seen.counts = listing.complete, counts
     if not listing.complete:
         seen.partial = {"n": len(listing.cards), "board": board.name, "why": listing.why or str(listing.stopped)}
@@ -211,8 +227,9 @@ def _read_by_id(world: World, keys: Collection[Key]) -> None:
             with world.in_time(name):
                 lookup = _look_up(world, world.station.boards[name], ids)
         except (ConnectorError, StoreError) as error:
-            _log.warning("board.read_failed", board=name, error=error.message)
+            _tell(world, name, "cards", error)
             continue
+        _tell(world, name, "cards", None)
         world.cards.update({(name, card_id): card for card_id, card in lookup.found.items()})
         world.gone.update({(name, card_id): absent.kind.value for card_id, absent in lookup.gone.items()})
         world.gone.update({(name, card_id): f"moved to {where}" for card_id, where in lookup.moved.items()})

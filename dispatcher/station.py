@@ -174,6 +174,8 @@ class Memory:
     """As ``answers``, of the store at the commit ``stored_at``."""
     stored_at: int | None = None
     told: set[str] = field(default_factory=set)
+    unread: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(board, what of it) -> the code of the problem with which it was read last."""
     disappeared: dict[str, frozenset[Key]] = field(default_factory=dict)
     waits: dict[tuple[Key, datetime], tuple[float, float]] = field(default_factory=dict)
     clocks: tuple[datetime, float] | None = None

@@ -190,58 +190,6 @@ def test_f29_labels_beyond_the_first_page_are_found(make: Maker, kind: str) -> N
     assert len(yard.forge.labels_of(int(card))) == 41
 
 
-def test_f33_four_labels_of_one_edit_are_one_reading_and_one_comment(make: Maker, clock: FakeClock) -> None:
-    """F33 C129: whatever events of it arrive, in whatever order, a tick's reading decides."""
-    yard = make("github", ASKS)
-    card = yard.issue()
-    for label in ("bug", "a", "b", "c"):
-        yard.forge.act("add_label", number=int(card), label=label)
-    yard.settled()
-    yard.tick(4, pick=False)
-    ticks(yard, clock, 3)
-    assert len(yard.forge.card(int(card)).comments) == 1
-    assert len(yard.runs()) == 1
-
-
-def test_f34_what_no_webhook_told_is_found_within_one_interval(make: Maker, clock: FakeClock) -> None:
-    """F34 D189: three moves while the daemon runs, two while it is down; no delivery of them arrives."""
-    yard = make("gitlab", tool("true"))
-    cards = [yard.issue("backlog", title=f"Card {n}") for n in range(5)]
-    yard.tick()
-    for card in cards[:3]:
-        yard.forge.act("move", number=int(card), to="ready", **{"from": "backlog"})
-    clock.advance(20)
-    yard.settled()
-    for card in cards[3:]:
-        yard.forge.act("move", number=int(card), to="ready", **{"from": "backlog"})
-    yard.again()
-    clock.advance(20)
-    yard.settled()
-    assert [yard.place(card) for card in cards] == ["review"] * 5
-
-
-@pytest.mark.parametrize("kind", ["github", "gitlab"])
-def test_f36_nothing_shortens_a_pause_that_the_forge_asked_for(make: Maker, clock: FakeClock, kind: str) -> None:
-    """F36 D190 C112: fifty wake-ups and a new start send nothing before the pause is over."""
-    yard = make(kind, tool("true"))
-    card = yard.issue("backlog")
-    yard.tick()
-    yard.forge.script({"fault": "throttle_date_form", "with": {"seconds": 600}})
-    ticks(yard, clock)
-    yard.forge.script()
-    yard.forge.act("move", number=int(card), to="ready", **{"from": "backlog"})
-    yard.forge.forget_requests()
-    for _ in range(25):
-        yard.tick()
-    yard.again()
-    for _ in range(25):
-        yard.tick()
-    assert yard.forge.requests() == []
-    clock.advance(700)
-    yard.settled(2)
-    assert yard.place(card) == "review"
-
-
 @pytest.mark.parametrize("line_end", ["\r\n", "\r", "\n"])
 def test_f41_line_ends_of_other_systems_hide_no_reference(line_end: str) -> None:
     """F41 D163: recognised outside code, ignored inside; the text itself stays as it is."""
