@@ -5,7 +5,6 @@ Asked by settling, parking and picking, and by ``explain``; all three get the sa
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import MAXYEAR
@@ -23,7 +22,7 @@ from dispatcher.routing import Names, Route, rendered, route
 from dispatcher.station import REMOVED, Station
 from dispatcher.waiting import waited
 from dispatcher.workspaces import Found as Place
-from dispatcher.world import BoardRead, World
+from dispatcher.world import BoardRead, World, park_texts
 from engine import states
 from engine.failures import Allowance, row_of
 from engine.run import RunRecord
@@ -137,7 +136,7 @@ def _cap_raised(world: World, card: Card, record: RunRecord) -> bool:
     park = world.snapshot.parks.get((card.board, card.id))
     if park is None:
         return False
-    told = json.loads(park.facts)
+    told = park_texts(park)
     if "axis" not in told:  # parked for another reason by now
         told = world.station.engine.budget_stop(record.id)
     asked = {
@@ -157,7 +156,7 @@ def _texts(world: World, key: Key, record: RunRecord, alive: Mapping[str, object
     told: dict[str, object] = {"error": error, "message": error, "path": record.workspace, "owner": record.owner.pid}
     park = world.snapshot.parks.get(key)
     if park is not None and park.run_id == record.id:
-        told |= json.loads(park.facts)
+        told |= park_texts(park)
     return told | dict(alive)
 
 

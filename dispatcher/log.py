@@ -72,6 +72,7 @@ def configure(
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
     )
+    _configured[0] += 1
 
 
 class Cleaner(Protocol):
@@ -109,9 +110,27 @@ def _without_secrets(_logger: Any, _method: str, line: MutableMapping[str, Any])
     return line
 
 
+class _Logger:
+    """The logger of a name, bound once for each ``configure``: a line below the level costs next to nothing."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._bound: tuple[int, Any] = (-1, None)
+
+    def __getattr__(self, method: str) -> Any:
+        since, bound = self._bound
+        if since != _configured[0]:
+            since, bound = self._bound = (_configured[0], structlog.stdlib.get_logger(self._name).bind())
+        return getattr(bound, method)
+
+
+_configured = [0]
+"""How often ``configure`` was called."""
+
+
 def get(name: str) -> Any:
     """A logger whose methods take an event name and keys: ``log.info("run.settled", run_id=…)``."""
-    return structlog.stdlib.get_logger(name)
+    return _Logger(name)
 
 
 @contextmanager

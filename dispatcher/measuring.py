@@ -6,7 +6,6 @@ cost once a minute. Labels never carry a card, a run or a person.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from dispatcher.breakers import CARD, OPEN, TRIAL
@@ -58,7 +57,10 @@ def measure(world: World) -> Gauges:
 
 
 def _tallied(labels: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], float]:
-    return {each: float(n) for each, n in Counter(labels).items()}
+    found: dict[tuple[str, ...], float] = {}
+    for each in labels:
+        found[each] = found.get(each, 0.0) + 1.0
+    return found
 
 
 def _promotions(world: World) -> None:

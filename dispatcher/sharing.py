@@ -141,9 +141,14 @@ def tend(world: World) -> None:
     if world.dry:
         return
     for name, read in world.reads.items():
-        board: object = world.station.boards.get(name)
-        if isinstance(board, Claimable) and not read.standby:
-            _tend_board(world, name, board.claiming)
+        comments = _comments(world.station.boards.get(name))
+        if comments is not None and not read.standby:
+            _tend_board(world, name, comments)
+
+
+def _comments(board: object) -> ClaimComments | None:
+    """The claims of a ``Claimable``, asked by name: each tick asks, and a protocol is dear to check."""
+    return getattr(board, "claiming", None)
 
 
 def _tend_board(world: World, name: str, comments: ClaimComments) -> None:

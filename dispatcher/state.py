@@ -168,14 +168,15 @@ def _caps(world: World) -> list[Document]:
 
 def _used_caps(world: World) -> Iterator[tuple[str, int, int]]:
     caps, work = world.station.settings.concurrency, world.station.slots.executing()
-    counted = {
-        "by_board": Counter(each.key[0] for each in work),
-        "by_column": Counter(each.column for each in work),
-        "by_bot": Counter(each.bot for each in work),
-        "by_assignee": Counter(who for each in work for who in each.assignees),
-    }
-    for kind, used in counted.items():
-        yield from ((f"{kind}:{name}", used[name], limit) for name, limit in getattr(caps, kind).items())
+    counted = (
+        ("by_board", caps.by_board, (each.key[0] for each in work)),
+        ("by_column", caps.by_column, (each.column for each in work)),
+        ("by_bot", caps.by_bot, (each.bot for each in work)),
+        ("by_assignee", caps.by_assignee, (who for each in work for who in each.assignees)),
+    )
+    for kind, limits, names in counted:
+        used = Counter(names) if limits else Counter[str]()
+        yield from ((f"{kind}:{name}", used[name], limit) for name, limit in limits.items())
     for column, limit in caps.wip.items():
         held = max((read.counts.get(column, 0) for read in world.reads.values()), default=0)
         yield f"wip:{column}", held, limit

@@ -12,7 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar, cast
 
 from connectors.card import BoardEventType, Card, Column, Mover, MoverKind
@@ -240,5 +242,11 @@ def cause_of(park: Park) -> str:
 
 def park_texts(park: Park) -> Mapping[str, object]:
     """The facts that fill a park's text."""
-    told = json.loads(park.facts)
-    return told if isinstance(told, dict) else {}
+    return _decoded(park.facts)
+
+
+@lru_cache(maxsize=4096)
+def _decoded(facts: str) -> Mapping[str, object]:
+    """A tick asks several times for each parked card, and the next one asks the same."""
+    told = json.loads(facts)
+    return MappingProxyType(told) if isinstance(told, dict) else {}
