@@ -242,6 +242,14 @@ def test_what_people_write_is_text_and_never_a_script(desk: Desk) -> None:
     assert desk.noise == []
 
 
+def test_a_fact_of_a_question_that_is_empty_is_said_to_be_empty(desk: Desk) -> None:
+    desk.yard.bot(FORM.replace("vars:\n", 'vars:\n  hint: string = ""\n', 1).replace("go on?", "go on? {{vars.hint}}"))
+    desk.yard.make("the release")
+    desk.yard.settled()
+    facts = desk.open().locator("form .facts").first.locator("dt, dd").all_inner_texts()
+    assert dict(zip(facts[::2], facts[1::2], strict=True)) == {"hint": "(empty)", "title": "the release"}
+
+
 def test_cards_are_moved_and_talked_about_and_pick_up_is_switched_from_the_pages(desk: Desk) -> None:
     yard = desk.yard
     card = yard.make("Take me", column="inbox")
