@@ -10,7 +10,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import dataclass
 from itertools import islice
 
-from tests.simulation.playing import Verdict, play_seed, play_seeds, told
+from tests.simulation.play import folder_in_memory
+from tests.simulation.playing import Verdict, arrive, play_seed, play_seeds, told
 
 CHUNK = 5
 MOST = 20
@@ -46,7 +47,7 @@ def main(given: list[str]) -> int:
     began, done, broken = time.monotonic(), Sum(), list[Verdict]()
     last = wanted.first + wanted.seeds
     starts = iter(range(wanted.first, last, CHUNK))
-    with ProcessPoolExecutor(wanted.jobs) as pool:
+    with folder_in_memory() as folder, ProcessPoolExecutor(wanted.jobs, initializer=arrive, initargs=(folder,)) as pool:
 
         def more(count: int) -> set[Future[list[Verdict]]]:
             over = wanted.budget and time.monotonic() - began > wanted.budget

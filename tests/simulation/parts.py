@@ -158,9 +158,11 @@ class SimulatedKeeper(LeaseKeeper):
         self._renewed = now
         began, ends = SimulatedLeases.instant(max(since, self.stopped_until)), SimulatedLeases.instant(now + 60.0)
         with database.exclusive() as raw:
-            raw.execute(
-                "UPDATE lease SET expires_at = ? WHERE holder = ? AND expires_at > ?",
+            kept = raw.execute(
+                "UPDATE lease SET expires_at = ? WHERE holder = ? AND expires_at > ? RETURNING resource, epoch",
                 (f"{ends}Z", holder_of(self.owner), f"{began}Z"),
-            )
+            ).fetchall()
+        if self.held().items() <= set(kept):
+            return
         for resource in sorted(self.leases.renew(self.held(), self.owner)):
             self.mine.pop(resource)[1](resource)

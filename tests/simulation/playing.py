@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import io
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from dispatcher import log
 from tests.simulation.history import History, history_of, shortened
@@ -51,17 +54,31 @@ def play_seed(seed: int, *, shorten: bool = False) -> Verdict:
         return shortest(on, verdict) if verdict.law and shorten else verdict
 
 
+_stages: list[Stage] = []
+"""The one of this process, once ``arrive`` was called."""
+
+
+def arrive(folder: Path) -> None:
+    """A process of a pool begins: a stage of its own below ``folder``, and garbage is collected between seeds only."""
+    silent()
+    mine = folder / str(os.getpid())
+    mine.mkdir()
+    _stages[:] = [Stage(mine)]
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+
+
 def play_seeds(first: int, last: int) -> list[Verdict]:
     """Seeds from ``first`` up to ``last``, which is not played; only broken ones keep their history."""
-    silent()
     verdicts = []
-    with stage() as on:
-        for seed in range(first, last):
-            verdict = judged(on, history_of(seed, len(VARIANTS)))
-            if verdict.law:
-                verdicts.append(shortest(on, verdict))
-            else:
-                verdicts.append(Verdict(seed, verdict.ticks))
+    for seed in range(first, last):
+        verdict = judged(_stages[0], history_of(seed, len(VARIANTS)))
+        if verdict.law:
+            verdicts.append(shortest(_stages[0], verdict))
+        else:
+            verdicts.append(Verdict(seed, verdict.ticks))
+    gc.collect()
     return verdicts
 
 
