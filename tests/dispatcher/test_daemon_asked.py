@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from connectors.base import Listing
-from connectors.native.board import NativeBoard
 from dispatcher.daemon.clockwork import Clockwork
 from engine.ports import SystemClock
 from tests.kit.clock import FakeClock
@@ -104,46 +101,3 @@ def test_fifty_refreshes_in_a_moment_are_at_most_two_ticks(tmp_path: Path) -> No
     finally:
         clockwork.stop()
     assert len(ticks) == 3, "the first of the start, one for the first half, one for the second"
-
-
-class Hanging(NativeBoard):
-    """A board whose listing hangs while it is told to."""
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.hangs, self.reached, self.go = False, threading.Event(), threading.Event()
-
-    def list_cards(self, columns: Collection[str] | None) -> Listing:
-        if self.hangs:
-            self.reached.set()
-            self.go.wait(60)
-        return super().list_cards(columns)
-
-
-def test_a_run_is_cancelled_while_the_tick_hangs_in_a_read(tmp_path: Path) -> None:
-    """D140, F20: it waits for the stop of its tool alone, never for the tick."""
-    yard = Yard(tmp_path, SystemClock(), CONFIG, waits(tmp_path))
-    board = Hanging("native", yard.wiring.database, yard.clock, yard.wiring.ids)
-    yard.wiring.boards = {"native": board}
-    (tmp_path / "pointsman.yaml").write_text(CONFIG.replace("name: yard", "name: hung"))
-    yard.daemon.reload()
-    card = yard.make()
-    yard.tick(wait=False)
-    yard.until("started")
-    board.hangs = True
-    yard.make("another, so that the board is read again")
-    stuck = threading.Thread(target=yard.tick)
-    stuck.start()
-    assert board.reached.wait(30)
-    since = yard.clock.monotonic()
-    yard.wiring.engine.cancel(yard.view(card).last_run, "no")
-    yard.join()
-    assert yard.run(card).status == "cancelled"
-    assert yard.clock.monotonic() - since < 2 + 6, "two seconds, and five for a tool that does not end by itself"
-    board.hangs = False
-    (tmp_path / "go").touch()
-    board.go.set()
-    stuck.join(30)
-    yard.tick(pick=False)
-    assert yard.column(card) == "backlog"
-    yard.close()

@@ -244,21 +244,26 @@ def test_one_unreadable_answer_about_a_running_card_touches_no_run(
 def test_an_empty_list_interrupts_nothing_and_one_card_that_is_gone_itself_alone(
     make: Maker, clock: FakeClock, tmp_path: Path
 ) -> None:
-    """D137 D138: reads of the cards themselves decide."""
-    yard = make("github", waits(tmp_path))
-    cards = [yard.issue(title=f"Card {n}") for n in range(3)]
+    """D137 D138: ten runs; reads of the cards themselves decide."""
+    started = f"{tmp_path}/started"
+    yard = make("github", waits(tmp_path).replace(started, f"{started}-{{{{vars.title}}}}"))
+    path = tmp_path / "pointsman.yaml"
+    path.write_text(f"{path.read_text()}concurrency: {{max: 10}}\n")
+    yard.again()
+    cards = [yard.issue(title=f"c{n}") for n in range(10)]
     yard.tick(wait=False)
-    yard.until("started")
+    for n in range(10):
+        yard.until(f"started-c{n}")
     yard.forge.script({"fault": "status", "with": {"code": 200, "body": []}, "match": {"operation": "issue.list"}})
     ticks(yard, clock, 2)
-    assert [yard.run(card).status for card in cards] == [RunStatus.RUNNING] * 3
+    assert [yard.run(card).status for card in cards] == [RunStatus.RUNNING] * 10
     yard.forge.script()
     yard.forge.act("gone", number=int(cards[0]))
     ticks(yard, clock, 3)
     (tmp_path / "go").touch()
     yard.settled(2)
     statuses = [yard.run(card).status for card in cards]
-    assert statuses == [RunStatus.FAILED_RESUMABLE, RunStatus.FINISHED, RunStatus.FINISHED]
+    assert statuses == [RunStatus.FAILED_RESUMABLE, *[RunStatus.FINISHED] * 9]
 
 
 def test_a_parked_card_whose_label_does_not_show_yet_stays_parked(make: Maker, clock: FakeClock) -> None:

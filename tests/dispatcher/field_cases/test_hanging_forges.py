@@ -1,23 +1,28 @@
-"""A forge that takes a request and never answers, beside boards that are well: what it may cost them.
-
-The clock is the machine's own, since the time that a socket is waited for is real.
-"""
+"""A forge that takes a request and never answers: what it may cost the boards beside it, and who waits for it."""
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from connectors.card import PERSON
 from connectors.drafts import CardDraft
 from connectors.fake_forge.running import Setup
+from dispatcher.web.backstage import Backstage
+from dispatcher.web.server import Listener, WebServer
 from engine.ports import SystemClock
 from engine.states import RunStatus
+from tests.kit.cli import pointsman
+from tests.kit.clock import FakeClock
 from tests.kit.fakes import fake
-from tests.kit.forge_yard import COLUMNS
-from tests.kit.yard import ASKS, Yard
+from tests.kit.forge_yard import COLUMNS, ForgeYard
+from tests.kit.yard import ASKS, Yard, waits
 
 THREE = """
 name: yard
@@ -29,6 +34,7 @@ boards:
     repo: {repo}
     token: $TOKEN
     allow_private: true
+    writes_per_minute: 600
     bot: bots/work.bot
     columns: {{{columns}, done: {{closed: true}}}}
   - {{name: three, kind: native, bot: bots/work.bot}}
@@ -43,7 +49,7 @@ shutdown: {{grace: 0s}}
 def test_f26_a_board_that_hangs_costs_the_others_its_deadline_and_nothing_else(tmp_path: Path, operation: str) -> None:
     """F26 D187: columns, list or card never come; the tick ends, boards one and three dispatch, nothing of two is
     judged gone, and the state document names it."""
-    clock = SystemClock()
+    clock = SystemClock()  # the time that a socket is waited for is real
     with fake("github", Setup(clock=clock)) as forge:
         columns = ", ".join(f"{name}: {{label: {name}}}" for name in COLUMNS)
         config = THREE.format(kind=forge.kind, url=forge.url, repo=forge.repo, columns=columns)
@@ -66,3 +72,48 @@ def test_f26_a_board_that_hangs_costs_the_others_its_deadline_and_nothing_else(t
         codes = {"label.list": ["board_unreadable"], "issue.list": ["board_partial"], "issue.get": []}
         assert [each["code"] for each in degraded if each["board"] == "two"] == codes[operation]
         yard.close()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("way", ["http", "command"])
+def test_f20_a_person_stops_a_run_while_the_tick_hangs_in_a_read(tmp_path: Path, clock: FakeClock, way: str) -> None:
+    """F20 D140: the forge takes the listing and never answers; the cancel is over before the tick is."""
+    with fake("github", Setup(clock=clock)) as forge:
+        yard = ForgeYard(tmp_path, clock, forge, waits(tmp_path))
+        card = yard.issue()
+        yard.tick(wait=False)
+        yard.until("started")
+        forge.script({"fault": "act_then_hang", "match": {"operation": "issue.list"}})
+        stuck = threading.Thread(target=yard.tick, kwargs={"wait": False})
+        stuck.start()
+        until(lambda: any(each["fault"] == "act_then_hang" for each in forge.requests()))
+        assert cancelled(yard, way, yard.view(card).last_run) == "cancelled"
+        yard.join()
+        assert (yard.run(card).status, yard.run(card).error, stuck.is_alive()) == (RunStatus.CANCELLED, "enough", True)
+    stuck.join(30)  # with the forge its connections end
+    yard.close()
+
+
+def cancelled(yard: ForgeYard, way: str, run_id: str) -> str:
+    """Cancel the run as a person does; the status that is told."""
+    if way == "command":
+        url = f"sqlite:///{yard.wiring.store_dir / 'pointsman.db'}"
+        given = ("--store-dir", str(yard.wiring.store_dir), "--store-url", url)
+        assert pointsman(yard.folder, *given, "cancel", "--run-id", run_id, "--reason", "enough").code == 0
+        return str(yard.wiring.store.runs.get(run_id).status)
+    server = WebServer(Listener("127.0.0.1", 0), Backstage(yard.wiring, yard.daemon, yard.daemon.metrics))
+    server.start()
+    try:
+        url = f"http://127.0.0.1:{server.port}/api/runs/{run_id}/cancel"
+        answer = httpx.post(url, json={"reason": "enough"}, timeout=20, trust_env=False)
+    finally:
+        server.stop()
+    return str(answer.json()["status"])
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Look in real time until it holds."""
+    end, looking = time.monotonic() + 30, threading.Event()
+    while not holds():
+        assert time.monotonic() < end
+        looking.wait(0.01)
