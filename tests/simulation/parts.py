@@ -15,10 +15,10 @@ from engine.errors import EngineError
 from engine.ports import IdMaker
 from engine.run import Owner
 from engine.runtime.ownership import LeaseKeeper, Lost
-from engine.store.database import Database
 from engine.store.leases import Leases, holder_of
 from tests.kit.clock import FakeClock
 from tests.simulation.machine import Door
+from tests.simulation.seams import STORE_TIME, SimulatedDatabase
 
 
 class ScriptedSlots(Slots):
@@ -106,21 +106,15 @@ class MemoryWorkspaces(Workspaces):
 class SimulatedLeases(Leases):
     """The product's leases by a clock of the store that never steps; ``shared`` says whether several daemons share."""
 
-    def __init__(self, database: Database, clock: FakeClock, shared: bool) -> None:
-        self._shared, self._time = shared, clock
+    def __init__(self, database: SimulatedDatabase, clock: FakeClock, shared: bool) -> None:
+        self._shared = shared
         super().__init__(database)
+        self._clock = f"SELECT {STORE_TIME}()"
+        database.time = lambda: self.instant(clock.monotonic())
 
     @property
     def used(self) -> bool:
         return self._shared
-
-    @property
-    def _clock(self) -> str:
-        return f"SELECT '{self.instant(self._time.monotonic())}'"
-
-    @_clock.setter
-    def _clock(self, _ours: str) -> None:
-        """The driver's own clock is not asked."""
 
     @staticmethod
     def instant(monotonic: float) -> str:
@@ -148,7 +142,7 @@ class SimulatedKeeper(LeaseKeeper):
     def held(self) -> dict[str, int]:
         return {resource: epoch for resource, (epoch, _) in self.mine.items()}
 
-    def renew_all(self, database: Database, since: float, now: float) -> None:
+    def renew_all(self, database: SimulatedDatabase, since: float, now: float) -> None:
         """What the thread did between these monotonic seconds: everything that had not ended before is renewed.
 
         As in the product it is not renewed in every moment, but long before it ends.
@@ -157,12 +151,14 @@ class SimulatedKeeper(LeaseKeeper):
             return
         self._renewed = now
         began, ends = SimulatedLeases.instant(max(since, self.stopped_until)), SimulatedLeases.instant(now + 60.0)
-        with database.exclusive() as raw:
+        with database.exclusive() as raw, database.unseen():
             kept = raw.execute(
                 "UPDATE lease SET expires_at = ? WHERE holder = ? AND expires_at > ? RETURNING resource, epoch",
                 (f"{ends}Z", holder_of(self.owner), f"{began}Z"),
             ).fetchall()
         if self.held().items() <= set(kept):
             return
-        for resource in sorted(self.leases.renew(self.held(), self.owner)):
+        with database.unseen():
+            lost = self.leases.renew(self.held(), self.owner)
+        for resource in sorted(lost):
             self.mine.pop(resource)[1](resource)

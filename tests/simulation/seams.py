@@ -121,11 +121,25 @@ class SimulatedCrashPoints(CrashPoints):
         self._seams.passed()
 
 
+STORE_TIME = "simulated_time"
+"""A function of the store's SQL."""
+
+
 class SimulatedDatabase(Database):
     """The real store; before and behind each commit is a seam. One thread uses it, so one reader is kept open."""
 
     seams = Seams()
+    time: Callable[[], str] = staticmethod(lambda: "")
+    """What the store's own clock says."""
     _reader: Any = None
+    _unseen = 0
+
+    def _connect(self) -> None:
+        super()._connect()
+        self._raw.create_function(STORE_TIME, 0, self._told)
+
+    def _told(self) -> str:
+        return self.time()
 
     @contextmanager
     def read_raw(self) -> Iterator[Cursor]:
@@ -136,6 +150,7 @@ class SimulatedDatabase(Database):
             return
         if self._reader is None:
             self._reader = self._read_engine.raw_connection()
+            self._reader.dbapi_connection.create_function(STORE_TIME, 0, self._told)
         cursor = self._reader.dbapi_connection.cursor()
         cursor.execute("BEGIN")
         try:
@@ -145,7 +160,14 @@ class SimulatedDatabase(Database):
 
     def version(self) -> int | None:
         """As in the product; nobody else commits here, so what this connection changed says it without a statement."""
-        return None if self._mine() is not None else int(self._raw.total_changes)
+        return None if self._mine() is not None else int(self._raw.total_changes) - self._unseen
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Leases are renewed inside, of which nobody remembers an answer: as if nobody had committed anything."""
+        before = self._raw.total_changes
+        yield
+        self._unseen += self._raw.total_changes - before
 
     def close(self) -> None:
         """As in the product."""
