@@ -145,7 +145,7 @@ class Read(Generic[T]):
     """A collection as far as it was read. ``complete`` only when the end was reached; else ``stopped`` and ``why``.
 
     ``date`` is the ``Date`` of the last answer. ``skipped`` counts items that are of no use by kind (pull requests,
-    incidents, drafts, system notes).
+    incidents, drafts, system notes). ``moved_to`` is where it was read, when the forge sent there for good.
     """
 
     items: tuple[T, ...] = ()
@@ -155,3 +155,4 @@ class Read(Generic[T]):
     date: datetime | None = None
     unfit: tuple[Unfit, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
+    moved_to: str = ""

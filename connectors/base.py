@@ -64,7 +64,10 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The answer to a listing. ``complete`` only when the end was reached; else ``stopped`` and ``why`` tell."""
+    """The answer to a listing. ``complete`` only when the end was reached; else ``stopped`` and ``why`` tell.
+
+    ``degraded``: it was read, and yet nothing may start from it or be written to it; in words.
+    """
 
     cards: tuple[Card, ...]
     complete: bool
@@ -72,6 +75,7 @@ class Listing:
     stopped: StopReason | None = None
     why: str = ""
     unread: tuple[Unread, ...] = ()
+    degraded: str = ""
 
 
 class AbsentKind(StrEnum):

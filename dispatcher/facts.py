@@ -191,8 +191,8 @@ def board_facts(world: World, name: str) -> BoardFacts:
         facts["unreadable"] = {"board": name, "error": read.error, "age": age}
     if read.standby:
         facts["standby"] = read.standby
-    if name in world.station.removed:
-        facts["degraded"] = {"board": name, "what": REMOVED}
+    if read.degraded or name in world.station.removed:
+        facts["degraded"] = {"board": name, "what": read.degraded or REMOVED}
     facts["outside_hours"] = _outside_hours(world, name)
     return BoardFacts(
         name=name,

@@ -180,7 +180,7 @@ def _read_board(world: World, board: Board, seen: BoardRead) -> None:
         _tell(world, board.name, "lists", error)
         return
     _tell(world, board.name, "lists", None)
-    seen.complete, seen.counts = listing.complete, counts
+    seen.complete, seen.counts, seen.degraded = listing.complete, counts, listing.degraded
     if not listing.complete:
         seen.partial = {"n": len(listing.cards), "board": board.name, "why": listing.why or str(listing.stopped)}
     else:

@@ -90,6 +90,9 @@ def _degraded(world: World) -> list[Document]:
     for read in world.reads.values():
         if read.error:
             found.append({"code": Reason.BOARD_UNREADABLE.value, "board": read.name, "text": read.error})
+        if read.degraded:
+            text, _ = render(Reason.BOARD_DEGRADED, {"board": read.name, "what": read.degraded})
+            found.append({"code": Reason.BOARD_DEGRADED.value, "board": read.name, "text": text})
         if read.partial:
             text, _ = render(Reason.BOARD_PARTIAL, read.partial)
             found.append({"code": Reason.BOARD_PARTIAL.value, "board": read.name, "text": text})
@@ -193,6 +196,6 @@ def _board(world: World, read: BoardRead) -> Document:
         "kind": kind,
         "last_complete_at": instant(world.station.memory.last_complete.get(read.name)),
         "cards": counts,
-        "degraded": read.error or (REMOVED if read.name in world.station.removed else None),
+        "degraded": read.error or read.degraded or (REMOVED if read.name in world.station.removed else None),
         "standby": dict(read.standby) if read.standby else None,
     }

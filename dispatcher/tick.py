@@ -136,7 +136,7 @@ def _say_degraded(world: World, failure: StoreError) -> None:
 
 
 def _report(world: World, begun: float, phases: Mapping[str, float], error: str) -> TickReport:
-    degraded = bool(world.errors) or any(read.error or read.partial for read in world.reads.values())
+    degraded = bool(world.errors) or any(read.error or read.partial or read.degraded for read in world.reads.values())
     seconds = world.station.clock.monotonic() - begun
     counts = {name: n for name, n in world.counts.items() if n}
     number = world.station.memory.tick

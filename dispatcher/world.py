@@ -51,6 +51,8 @@ class BoardRead:
     complete: bool = False
     error: str = ""
     partial: Mapping[str, object] | None = None
+    degraded: str = ""
+    """Why nothing may start from it, though it was read."""
     standby: Mapping[str, object] | None = None
     """Who leads it, when that is another daemon: then nothing of it is read or touched here."""
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 from connectors.effects.guard import Change, Effect, Guard, Row
 from connectors.errand import Errand
+from connectors.errors import NotSent
 
 T = TypeVar("T")
 
@@ -71,11 +72,12 @@ class Journal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """With what a board sends its changes; ``seconds`` bound all tries of one."""
+    """With what a board sends its changes; ``seconds`` bound all tries of one. ``closed`` says why none is sent now."""
 
     journal: Journal
     guard: Guard
     seconds: float
+    closed: Callable[[], str] = lambda: ""
 
     def carry(
         self,
@@ -85,6 +87,8 @@ class Desk:
         told: Callable[[T], Mapping[str, object]] = lambda _result: {},
     ) -> T:
         """Write the order down, make the change, write down what came of it. Raises what the guard raises."""
+        if why := self.closed():
+            raise NotSent(f"{why}; nothing is written there", "say in the configuration where the board is now")
         row = self.journal.begin(order)
         try:
             result = self.guard.carry_out(change(row), row, errand, self.seconds)

@@ -62,8 +62,9 @@ class LabelBoard:
         self.name, self.kind = plan.name, client.kind
         self.client = client
         self.capabilities = _capabilities(client.traits)
-        self._plan, self._hands = plan, hands
+        self._plan = plan
         self._reader = BoardReader(plan, client, hands.memory, hands.clock, hands.observer)
+        self._hands = hands = replace(hands, sending=replace(hands.sending, closed=self._reader.place.closed))
         self._moving = Moving(self._reader, hands.sending, hands.clock, hands.observer)
         self._entrants = Entrants(plan, client, self._reader, hands.clock)
         self.claiming = ClaimComments(plan.name, client, hands.sending, self._desk("", ""), hands.clock, [])

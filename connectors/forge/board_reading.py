@@ -13,7 +13,7 @@ from connectors.answer import Read, StopReason
 from connectors.base import Absent, AbsentKind, Clock, Listing, Lookup, Unread
 from connectors.card import Card, MoverKind
 from connectors.errand import Errand, Purpose
-from connectors.errors import ConnectorError, ForgeError, Unreachable
+from connectors.errors import ConnectorError, ForgeError, ForgeRefused, Unreachable
 from connectors.forge.cards import BoardPlan, Spotted, card_of, spot, text_digest
 from connectors.forge.client import ForgeClient
 from connectors.forge.columns import Resolved, Seen, known_of, resolve
@@ -21,6 +21,7 @@ from connectors.forge.desk import whole
 from connectors.forge.links import LISTING, Links, Waits
 from connectors.forge.memory import Crossing, ForgeMemory, KnownLabel, Placed, Remembered
 from connectors.forge.records import Issue, IssueQuery, LabelEvent, Missing, MissingKind
+from connectors.forge.whereabouts import Whereabouts
 from connectors.moves import order_key
 from connectors.observer import Observer
 
@@ -50,6 +51,7 @@ class BoardReader:
         self.plan, self.client, self.memory = plan, client, memory
         self._observer = observer
         self.clock = clock
+        self.place = Whereabouts(client)
         self.links = Links(plan, client, clock, observer)
         self._told: set[tuple[str, ...]] = set()
         self._login = ""
@@ -62,7 +64,12 @@ class BoardReader:
         if not any(place.name for place in self.plan.places.values()):
             return {}
         known = self.memory.columns()
-        labels = whole(self.client.labels(errand))
+        try:
+            read = self.client.labels(errand)
+        except ForgeRefused as error:
+            raise self.place.explained(error) from error
+        self.place.note(read.moved_to)
+        labels = whole(read)
         found = resolve(self.plan.places, known, labels, folds_case=self.client.traits.folds_case)
         self._tell_columns(known, found)
         self.memory.keep_columns(known_of(self.plan.places, found))
@@ -92,7 +99,12 @@ class BoardReader:
         found = self.resolve(LISTING)
         wanted = {name: self.plan.places[name] for name in self.plan.places if columns is None or name in columns}
         lost = [name for name in wanted if name in found and found[name].label is None]
-        reads = [self.client.issues(query, LISTING) for query in self._queries(columns, wanted, found)]
+        try:
+            reads = [self.client.issues(query, LISTING) for query in self._queries(columns, wanted, found)]
+        except ForgeRefused as error:
+            raise self.place.explained(error) from error
+        for read in reads[:1]:
+            self.place.note(read.moved_to)
         issues = {issue.number: issue for read in reads for issue in read.items}
         sights = self.sights(issues.values(), found, LISTING, lambda issue, _errand: self.links.known(issue))
         shown = [s.card for s in sights if columns is None or set(s.spotted.columns) & wanted.keys()]
@@ -128,7 +140,8 @@ class BoardReader:
             stopped, why = StopReason.REFUSED, f"column lost: {', '.join(lost)}"
         complete = cut is None and not lost
         ordered = tuple(sorted(cards, key=order_key))
-        return Listing(ordered, complete, self.clock.now(), stopped, why, tuple(unread.values()))
+        left_out, closed = tuple(unread.values()), self.place.closed()
+        return Listing(ordered, complete, self.clock.now(), stopped, why, left_out, closed)
 
     def get(self, card_id: str) -> Card | Absent:
         """One card. Raises ``ForgeError`` when it cannot be read."""
@@ -176,20 +189,10 @@ class BoardReader:
         moved = {str(n): each.moved_to for n, each in missing.items() if each.kind is MissingKind.MOVED}
         gone = {n for n, each in missing.items() if each.kind is MissingKind.GONE}
         hidden = {n for n, each in missing.items() if each.kind is MissingKind.NOT_FOUND}
-        why = self._repository_fault() if gone or hidden else ""
+        why = self.place.fault() if gone or hidden else ""
         if why:
             return {}, moved, dict.fromkeys(gone | hidden, why)
         return {str(n): Absent(str(n), AbsentKind.GONE) for n in gone | hidden}, moved, {}
-
-    def _repository_fault(self) -> str:
-        """Why an absence proves nothing: the repository itself is not there, or has no issues."""
-        try:
-            found = self.client.repository(WATCHING)
-        except ForgeError as error:
-            return error.message
-        if isinstance(found, Missing):
-            return f"the repository is not there{f': moved to {found.moved_to}' if found.moved_to else ''}"
-        return "" if found.has_issues else "issues are switched off"
 
     def look(self, number: int, errand: Errand) -> Sight | Missing:
         """One issue as it is now, by its number."""

@@ -107,7 +107,7 @@ def listed(transport: Transport, errand: Errand, request: Request, items: Items[
     )
     read = paged(transport, errand, request, plan)
     found = tuple(item for _, item in read.items)
-    return Read(found, read.complete, read.stopped, read.why, read.date, read.unfit, read.skipped)
+    return Read(found, read.complete, read.stopped, read.why, read.date, read.unfit, read.skipped, read.moved_to)
 
 
 def query_of(known: frozenset[str], **keys: str) -> tuple[tuple[str, str], ...]:

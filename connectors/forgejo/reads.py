@@ -133,7 +133,7 @@ class Reads(Wired):
             missing(error)
             return own
         worse = own if not own.complete else shared
-        return replace(worse, items=(*own.items, *shared.items), unfit=(*own.unfit, *shared.unfit))
+        return replace(worse, moved_to=own.moved_to, items=(*own.items, *shared.items), unfit=(*own.unfit, *shared.unfit))
 
     def issues(self, query: IssueQuery, errand: Errand) -> Read[Issue]:
         """Issues by creation. The label is looked at here, whatever Forgejo's own filter let through."""
@@ -219,7 +219,7 @@ class Reads(Wired):
         read = self._listed(errand, ("statuses", f"/statuses/{sha}"), items)
         newest = {check.name: check for _, check in sorted(read.items, key=lambda pair: pair[0])}
         found = tuple(newest.values())
-        return Read(found, read.complete, read.stopped, read.why, read.date, read.unfit, read.skipped)
+        return Read(found, read.complete, read.stopped, read.why, read.date, read.unfit, read.skipped, read.moved_to)
 
     def ref(self, name: str, errand: Errand) -> Ref | Missing:
         """A branch by its short name, any other ref by its full one."""

@@ -98,7 +98,7 @@ class StatusClient(GitHubClient):
         kept = tuple(issue for issue in shown if _fits(issue, query))
         archived = sum(item.archived for item in read.items)
         skipped = {**read.skipped, **({"archived": archived} if archived else {})}
-        return Read(kept, read.complete, read.stopped, read.why, read.date, read.unfit, skipped)
+        return Read(kept, read.complete, read.stopped, read.why, read.date, read.unfit, skipped, read.moved_to)
 
     def issue(self, number: int, errand: Errand) -> Issue | Missing:
         """One issue with its status; one that is not on the project has none."""

@@ -144,6 +144,7 @@ class _Walk(Generic[T]):
 
     def _begin(self, answer: Answer) -> None:
         self._first = answer
+        self._read = replace(self._read, moved_to=answer.moved_to if answer.moved_for_good else "")
         self._seen.add(answer.url)
         self._prefix = _folder(answer.url)
 

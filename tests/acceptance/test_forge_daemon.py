@@ -97,9 +97,18 @@ def test_a_throttle_while_a_run_works_judges_nobody(make: Maker, tmp_path: Path)
     assert (yard.run(card).status, yard.place(card)) == (RunStatus.FINISHED, "review")
 
 
-@pytest.mark.parametrize("act", ["rename_repo", "issues_off", "hide"])
-def test_a_repository_that_is_elsewhere_or_shut_harms_no_run(make: Maker, tmp_path: Path, act: str) -> None:
-    """C120, C121, C012: the board is unreadable or degraded; no card is gone, no run is stopped, nothing is written."""
+@pytest.mark.parametrize(
+    ("act", "told"),
+    [
+        ("rename_repo", ("board_degraded", "board web: the repository moved to octo/new")),
+        ("issues_off", ("board_unreadable", "issues are switched off")),
+        ("hide", ("board_unreadable", "the repository is not there")),
+    ],
+)
+def test_a_repository_that_is_elsewhere_or_shut_harms_no_run(
+    make: Maker, tmp_path: Path, act: str, told: tuple[str, str]
+) -> None:
+    """C120, C121, C012: the board says what is the matter; no card is gone, no run is stopped, nothing is written."""
     yard = make(waits(tmp_path))
     card = yard.issue()
     waiting = yard.issue(title="Another")
@@ -110,12 +119,23 @@ def test_a_repository_that_is_elsewhere_or_shut_harms_no_run(make: Maker, tmp_pa
     yard.forge.forget_requests()
     for _ in range(3):
         yard.clock.advance(20)
-        yard.tick(wait=False)
+        report = yard.tick(wait=False)
+        (degraded,) = _list(report.state["degraded"])
+        assert degraded["code"] == told[0]
+        assert degraded["text"].startswith(told[1])
     assert yard.run(card).status == RunStatus.RUNNING
-    assert [each for each in yard.forge.requests() if each["method"] != "GET"] == []
     (tmp_path / "go").touch()
     yard.join()
     assert yard.run(card).status == RunStatus.FINISHED
+    yard.clock.advance(60)
+    yard.tick(2)
+    assert [each for each in yard.forge.requests() if each["method"] != "GET"] == []
+    assert ("web", card) in yard.ledger().claims, "its outcome waits for the board"
+
+
+def _list(value: object) -> list[Any]:
+    assert isinstance(value, list)
+    return value
 
 
 def test_a_token_that_is_taken_away_stops_the_board_and_no_run(make: Maker, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def die_behind_the_mark(folder: str, url: str, token: str) -> None:
 
 
 def test_what_one_comment_announced_is_made_by_the_next_attempt_each_for_itself(tmp_path: Path) -> None:
-    """C081: a comment of several effects is no proof of the rest; each has its row, none is repeated."""
+    """C081, C048: a comment of several effects is no proof of the rest; the node is repeated from its row, unasked."""
     with running("github", Setup(clock=FakeClock())) as forge:
         number = forge.issue()
         (tmp_path / "split.bot").write_text(SPLIT)
@@ -156,7 +156,8 @@ def test_what_one_comment_announced_is_made_by_the_next_attempt_each_for_itself(
             ("github.issue.comment", "done"),
             *[("github.issue.create", "done")] * 3,
         ]
-        assert len(rig.comments(number)) == 1
+        outputs = rig.wiring.engine.inspect("r1").outputs
+        assert (outputs["mark"], len(rig.comments(number))) == (rig.rows()[0].response, 1)
         made = [each.title for each in forge.here.issues.values() if each.number != number]
         assert made == ["Part 1", "Part 2", "Part 3"]
         rig.close()
