@@ -67,8 +67,14 @@ class Pair(Site):
 
     def daemon(self, host: str) -> subprocess.Popen[bytes]:
         """A daemon of that host."""
-        given = ("--store-url", self.url, "--store-dir", host, "--log-format", "json")
-        return self.start(*given, "dispatch", "--no-server", POINTSMAN_HOST_ID=host)
+        return self.start(*self._given(host), POINTSMAN_HOST_ID=host)
+
+    def ahead(self, host: str) -> subprocess.Popen[bytes]:
+        """One bounded dispatch of that host, whose clock is 90 s ahead."""
+        return self.launch("tests.kit.ahead", "90", *self._given(host), "--once", POINTSMAN_HOST_ID=host)
+
+    def _given(self, host: str) -> tuple[str, ...]:
+        return ("--store-url", self.url, "--store-dir", host, "--log-format", "json", "dispatch", "--no-server")
 
     def tell(self, *arguments: str) -> Any:
         """What a person asks for, from a third host."""
@@ -195,3 +201,33 @@ def test_a_standby_leads_at_once_when_the_leader_ends_as_asked(pair: Pair) -> No
     assert pair.trace().count("a") == 1
     assert pair.leader() == "host-two"
     stopped(pair, two)
+
+
+def test_f11_a_host_whose_clock_is_ahead_takes_nothing_before_the_stores_clock_says_so(pair: Pair) -> None:
+    """F11 D091: to host two, 90 s ahead, every lease of 3 s has ended long ago; the store judges. The stopped leader
+    wakes up behind the takeover, and its epoch is the older one."""
+    one = pair.daemon("host-one")
+    pair.until(lambda: pair.leader() == "host-one")
+    pair.tell("card", "create", "--title", "x", "--column", "ready")
+    pair.until(lambda: pair.trace() == ["a", "b"])
+    run_id, (old_tool,) = str(pair.row("SELECT id FROM run")), pair.working()
+    assert pair.ahead("host-two").wait(60) == 0
+    assert (pair.leader(), pair.working(), pair.row("SELECT epoch FROM run")) == ("host-one", [old_tool], 1)
+    os.kill(one.pid, signal.SIGSTOP)
+    tried = [pair.ahead("host-two")]
+
+    def again() -> None:
+        if tried[-1].poll() is not None:
+            tried.append(pair.ahead("host-two"))
+
+    pair.until(lambda: pair.trace() == ["a", "b", "b"], again)
+    assert (pair.leader(), pair.row("SELECT epoch FROM run")) == ("host-two", 3), "taken over, then resumed"
+    before = pair.row("SELECT count(*) FROM event")
+    os.kill(one.pid, signal.SIGCONT)
+    pair.until(lambda: len(pair.logged("claim.lost")) == 2)
+    pair.until(lambda: old_tool not in pair.working())
+    assert pair.row("SELECT count(*) FROM event") == before
+    finished(pair, run_id)
+    assert tried[-1].wait(60) == 0
+    assert len(pair.logged("claim.lost")) == 2, "once for the board, once for the daemon itself"
+    stopped(pair, one)
