@@ -7,12 +7,11 @@ interrupting, unblocking, releasing) leave a card that still asks for them to th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
-from dispatcher import log, parking, sharing
-from dispatcher.policy import Action, Decision
-from dispatcher.reasons import Facts, Reason, render
+from dispatcher import gates, log, parking, sharing
+from dispatcher.policy import Action
+from dispatcher.reasons import Reason
 from dispatcher.starting import Judged, start
 from dispatcher.world import World
 
@@ -41,16 +40,10 @@ def begin_run(world: World, judged: Judged) -> None:
         world.note(judged.key, card.number, decision)
         return
     elsewhere = sharing.claimed(world, card)
-    done = start(world, judged) if elsewhere is None else held(decision, *elsewhere)
+    done = start(world, judged) if elsewhere is None else gates.held(decision, *elsewhere)
     world.note(judged.key, card.number, done)
     if done.action is Action.HOLD:
         world.held[judged.key] = done
-
-
-def held(decision: Decision, reason: Reason, told: Facts) -> Decision:
-    """The decision, turned into a hold."""
-    text, unblock = render(reason, told)
-    return replace(decision, action=Action.HOLD, reason=reason, text=text, unblock=unblock, facts=told)
 
 
 def hold(world: World, judged: Judged) -> None:
@@ -77,8 +70,8 @@ def leave(_world: World, _judged: Judged) -> None:
 
 def _to_be_parked(world: World, judged: Judged) -> bool:
     """A decision to park, on a card that no earlier phase looked at, because nothing was under way for it."""
-    unseen = judged.key not in world.snapshot.active()
-    return judged.candidate.run.gesture and unseen and judged.decision.reason in parking.PARKS
+    asked = judged.candidate.run.gesture and judged.decision.reason in parking.PARKS
+    return asked and judged.key not in world.snapshot.active()
 
 
 ACTIONS: Mapping[Action, Hand] = MappingProxyType(

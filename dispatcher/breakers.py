@@ -69,7 +69,7 @@ def holding(row: Breaker | None, now: datetime, window: float) -> Mapping[str, o
 
 def of_card(world: World, card: Card) -> Mapping[str, object] | None:
     """Whether one of the card's two breakers holds it; a person's move lets it through."""
-    if person_came(world, card):
+    if not world.snapshot.breakers or person_came(world, card):
         return None
     window, name = world.station.settings.breakers.card_window, f"{card.board}/{card.id}"
     rows = (world.snapshot.breakers.get((CARD, each)) for each in (name, name + REPEATS))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from connectors.card import Card
 from dispatcher.policy import RunFacts
@@ -102,9 +103,8 @@ class Full:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """Everything that decides about one card, read before anything is written."""
+class Candidate(NamedTuple):
+    """Everything that decides about one card, read before anything is written. Each tick makes one of every card."""
 
     card: Card
     daemon: DaemonFacts

@@ -16,7 +16,7 @@ from dispatcher import breakers, doubts
 from dispatcher.candidate import Blocker, BoardFacts, Candidate, Full, Pending, Problem, RetryWait
 from dispatcher.hours import opening
 from dispatcher.ledger.records import Key, Link
-from dispatcher.policy import Action, Found, Life, RunFacts, facets_of, row_for
+from dispatcher.policy import NEVER_RUN, Action, Found, Life, RunFacts, facets_of, row_for
 from dispatcher.reasons import Reason
 from dispatcher.routing import Names, Route, rendered, route
 from dispatcher.station import REMOVED, Station
@@ -66,10 +66,13 @@ def run_facts(world: World, card: Card) -> RunFacts:
     """What is stored about the card's ``last_run``."""
     key = (card.board, card.id)
     link = world.link(key)
-    if link is None or not link.last_run:
+    if link is None:
+        return NEVER_RUN
+    if not link.last_run:
         moved_in = gesture(world, card, link, None)
-        attempts = link.attempts if link else 0
-        return RunFacts(gesture=moved_in, attempts=attempts, max_attempts=world.station.settings.retry.max_attempts)
+        return RunFacts(
+            gesture=moved_in, attempts=link.attempts, max_attempts=world.station.settings.retry.max_attempts
+        )
     world.know_runs([link.last_run])
     found, why = world.found[link.last_run]
     record = world.runs.get(link.last_run)
@@ -252,8 +255,7 @@ def with_bot(world: World, found: Candidate) -> Candidate:
     if not starts_something(found.run):
         return found
     choice = choose(world, found.card)
-    return replace(
-        found,
+    return found._replace(
         routing=choice.problem if choice.route is None else None,
         bot=choice.problem if choice.route is not None else None,
         caps=_caps(world, found.card, choice.route),
@@ -295,7 +297,9 @@ def _cycle(world: World, key: Key) -> str:
     """The chain through which the card waits for itself, empty when it does not; all cards are looked at in one go."""
     if world.cycles is None:
         world.cycles = cycles({each: _open_links(world, card) for each, card in world.cards.items() if card.blockers})
-    chain = world.cycles.get(key, ())
+    chain = world.cycles.get(key)
+    if not chain:
+        return ""
     return " → ".join(f"#{world.cards[each].number}" for each in chain)
 
 
@@ -315,6 +319,8 @@ def satisfied(world: World, card: Card) -> bool:
 def _caps(world: World, card: Card, chosen: Route | None) -> tuple[Full, ...]:
     """The caps that are used up for this card (dispatcher.md 16); a cap counts only what it governs."""
     caps = world.station.settings.concurrency
+    if not (caps.by_board or caps.by_column or caps.by_bot or caps.by_assignee):
+        return ()
     executing = world.station.slots.executing()
     link = world.link((card.board, card.id))
     bot = chosen.bot if chosen else (link.bot if link else "")

@@ -8,7 +8,7 @@ here. Nothing in this module reads, waits or writes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -226,8 +226,8 @@ def judge(candidate: Candidate, now: datetime) -> Judgement:
 def quick(candidate: Candidate, now: datetime) -> Decision:
     """The decision of ``judge`` without the verdicts behind the first hold: what a tick needs."""
     decision = _of_run(candidate, now)
-    held = first_hold(candidate, decision, now)
-    return decision if held is None else _held(decision, *held)
+    found = first_hold(candidate, decision, now)
+    return decision if found is None else held(decision, *found)
 
 
 def first_hold(candidate: Candidate, decision: Decision, now: datetime) -> tuple[Reason, Facts] | None:
@@ -251,15 +251,16 @@ def _of_run(candidate: Candidate, now: datetime) -> Decision:
     """The table's decision, with the three stored facts that overrule a start: stop under way, stamp, closed park."""
     decision = decide(candidate.run, now)
     if candidate.run_stopping is not None:
-        return _held(decision, Reason.RUN_STOPPING, {**decision.facts, **candidate.run_stopping})
+        return held(decision, Reason.RUN_STOPPING, {**decision.facts, **candidate.run_stopping})
     if candidate.gave_up is not None and not candidate.run.gesture:
-        return _held(decision, Reason.GAVE_UP, {**decision.facts, **candidate.gave_up})
+        return held(decision, Reason.GAVE_UP, {**decision.facts, **candidate.gave_up})
     return decision
 
 
-def _held(decision: Decision, reason: Reason, facts: Facts) -> Decision:
+def held(decision: Decision, reason: Reason, facts: Facts) -> Decision:
+    """The decision, turned into a hold."""
     text, unblock = render(reason, facts)
-    return replace(decision, action=Action.HOLD, reason=reason, text=text, unblock=unblock, facts=facts)
+    return Decision(Action.HOLD, reason, text, unblock, decision.row, decision.run_id, facts)
 
 
 def _verdict(reason: Reason, facts: Facts | None) -> GateVerdict:

@@ -75,9 +75,9 @@ def pick(world: World, card: Card, board: BoardFacts) -> None:
     if decision.action in _STARTS or decision.reason in _AFTER_TRUST:
         candidate = trusting.judged(world, candidate)
         decision = gates.quick(candidate, world.now)
-    if decision.action is Action.FRESH or decision.reason in _AFTER_BOT:
-        candidate = facts.with_bot(world, candidate)
-        decision = gates.quick(candidate, world.now)
+        if decision.action is Action.FRESH or decision.reason in _AFTER_BOT:
+            candidate = facts.with_bot(world, candidate)
+            decision = gates.quick(candidate, world.now)
     if world.station.slots.has(key):
         _executing(world, card, decision)
     else:

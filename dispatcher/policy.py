@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
 
 from dispatcher.reasons import Facts, Reason, render
 from engine import states
@@ -106,8 +108,7 @@ class RunFacts:
     texts: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Facets:
+class Facets(NamedTuple):
     """The facts, reduced to what the table distinguishes."""
 
     found: Found
@@ -117,6 +118,10 @@ class Facets:
     by_daily_cap: bool
     going: Going
     settled: bool
+
+
+NEVER_RUN = RunFacts()
+"""Of a card that was never started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +135,7 @@ class Row:
     reason: Reason | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What to do with one card, why in people's words, and the row that said so."""
 
     action: Action
@@ -140,7 +144,7 @@ class Decision:
     unblock: str
     row: str
     run_id: str | None
-    facts: Facts = field(default_factory=dict)
+    facts: Facts = MappingProxyType({})
 
 
 _A, _F, _R, _G, _L, _S = Action, Found, Reason, Going, Life, RunStatus
@@ -208,13 +212,14 @@ def row_for(facets: Facets) -> Row:
 
 def facets_of(facts: RunFacts) -> Facets:
     """The facts, reduced to what the table distinguishes."""
+    status = RunStatus(facts.status) if states.known(facts.status) else None
     return Facets(
         found=facts.found,
-        status=RunStatus(facts.status) if states.known(facts.status) else None,
+        status=status,
         life=facts.life,
         answered=facts.answered,
         by_daily_cap=facts.by_daily_cap,
-        going=_going(facts),
+        going=_going(facts) if status is RunStatus.FAILED_RESUMABLE else Going.NEVER,
         settled=facts.settled,
     )
 

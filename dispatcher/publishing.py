@@ -78,7 +78,9 @@ def _may_go(world: World, key: Key) -> bool:
 
 
 def _changed(known: IdleReason | None, decision: Decision) -> bool:
-    return known is None or (known.code, known.facts) != (decision.reason, _stable(decision.facts))
+    if known is None or known.code != decision.reason:
+        return True
+    return known.text != decision.text and known.facts != _stable(decision.facts)
 
 
 def _stable(told: Mapping[str, object]) -> str:

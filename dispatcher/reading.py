@@ -53,7 +53,7 @@ def begin(world: World) -> None:
         spent=station.store.spend.on(today) if limit else station.memory.spent_today,
         spend_limit=limit,
         day=today.isoformat(),
-        executing=len(station.slots.executing()),
+        executing=station.slots.used(),
         slots=station.settings.concurrency.max,
     )
 
@@ -244,5 +244,5 @@ def _look_up(world: World, board: Board, ids: Collection[str]) -> Lookup:
 
 def with_slots(world: World) -> DaemonFacts:
     """The daemon's facts with the slots as they are used now."""
-    executing = len(world.station.slots.executing())
+    executing = world.station.slots.used()
     return world.daemon if executing == world.daemon.executing else replace(world.daemon, executing=executing)

@@ -72,10 +72,13 @@ class Slots:
         with self._lock:
             return tuple(slot.work for slot in self._used.values())
 
+    def used(self) -> int:
+        """How many slots are in use."""
+        return len(self._used)
+
     def has(self, key: Key) -> bool:
         """Whether a thread of ours works for that card."""
-        with self._lock:
-            return key in self._used
+        return key in self._used
 
     def stop_asked(self, key: Key, cause: str, monotonic: float) -> bool:
         """Note that the work was told to stop, and since when; False when it was told before, or is not here."""

@@ -19,7 +19,7 @@ from dispatcher.executing import Plan, execute
 from dispatcher.ledger import Transaction, cards, outcomes
 from dispatcher.ledger.records import ClaimState, Key, Link
 from dispatcher.policy import Action, Decision
-from dispatcher.reasons import Facts, Reason, render
+from dispatcher.reasons import Reason
 from dispatcher.routing import Route, route
 from dispatcher.slots import Work
 from dispatcher.world import World
@@ -55,7 +55,7 @@ def start(world: World, wanted: Judged) -> Decision:
         epoch = _claimed(world, wanted, begun)
     crash.passed("S1")
     if not epoch:
-        return _hold(wanted.decision, Reason.CLAIMED_ELSEWHERE, {"owner": "another start", "until": "its end"})
+        return gates.held(wanted.decision, Reason.CLAIMED_ELSEWHERE, {"owner": "another start", "until": "its end"})
     crash.passed("S2")
     again = _second_look(world, wanted)
     if isinstance(again, Decision):
@@ -108,9 +108,9 @@ def _second_look(world: World, wanted: Judged) -> Card | Decision:
         answer = world.station.boards[wanted.card.board].get(wanted.card.id)
     except ConnectorError as error:
         told = {"board": wanted.card.board, "error": error.message, "age": "–"}
-        return _hold(wanted.decision, Reason.BOARD_UNREADABLE, told)
+        return gates.held(wanted.decision, Reason.BOARD_UNREADABLE, told)
     if isinstance(answer, Absent):
-        return _hold(wanted.decision, Reason.CARD_GONE, {"status": answer.kind.value})
+        return gates.held(wanted.decision, Reason.CARD_GONE, {"status": answer.kind.value})
     world.cards[wanted.key] = answer
     if (answer.version, answer.blockers) == (wanted.card.version, wanted.card.blockers):
         return answer
@@ -127,7 +127,7 @@ def _stamped(world: World, wanted: Judged, begun: cards.Start, epoch: int, card:
     with station.ledger.together():
         link = _pointed(world, begun, epoch, station.workspace_key(card, before))
     if link is None:
-        return _hold(wanted.decision, Reason.CLAIMED_ELSEWHERE, {"owner": "another start", "until": "its end"})
+        return gates.held(wanted.decision, Reason.CLAIMED_ELSEWHERE, {"owner": "another start", "until": "its end"})
     world.links[begun.key] = link
     crash.passed("S5")
     plan = Plan(begun, card, link.attempts, _route(world, card) if begun.kind == "fresh" else None, epoch)
@@ -136,10 +136,10 @@ def _stamped(world: World, wanted: Judged, begun: cards.Start, epoch: int, card:
         result = moving.move(world, card, to, "start")
         if result.outcome is moving.Outcome.ELSEWHERE:
             _undo(world, begun.key, pointer=before.last_run if before else "")
-            return _hold(wanted.decision, Reason.COLUMN_NOT_ELIGIBLE, {"name": result.card.column or "no column"})
+            return gates.held(wanted.decision, Reason.COLUMN_NOT_ELIGIBLE, {"name": result.card.column or "no column"})
         if result.outcome is moving.Outcome.PENDING:
             plan.fail(station, "move", result.error)
-            return _hold(wanted.decision, Reason.MOVE_PENDING, {"from": card.column, "to": to, "id": "–"})
+            return gates.held(wanted.decision, Reason.MOVE_PENDING, {"from": card.column, "to": to, "id": "–"})
         plan = replace(plan, card=result.card)
     else:
         moving.expect(world, card)
@@ -179,7 +179,7 @@ def _handed_over(world: World, wanted: Judged, plan: Plan) -> Decision:
     breakers.started(world, plan.card)
     event = "run.started" if begun.kind == "fresh" else "run.resumed"
     _log.info(event, board=begun.key[0], card_id=begun.key[1], run_id=begun.run_id, attempt=plan.attempt)
-    return replace(wanted.decision, run_id=begun.run_id)
+    return wanted.decision._replace(run_id=begun.run_id)
 
 
 def _undo(world: World, key: Key, pointer: str | None = None) -> None:
@@ -200,8 +200,3 @@ def _restore_claim(world: World, connection: Transaction, key: Key) -> None:
         cards.release(connection, key)
     else:
         cards.keep_claim(connection, key, known.state if known.state is not ClaimState.LIVE else ClaimState.RETRYING)
-
-
-def _hold(decision: Decision, reason: Reason, told: Facts) -> Decision:
-    text, unblock = render(reason, told)
-    return replace(decision, action=Action.HOLD, reason=reason, text=text, unblock=unblock, facts=told)

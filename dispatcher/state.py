@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from dispatcher.candidate import Desired
-from dispatcher.ledger.records import Key, Link
+from dispatcher.ledger.records import Key
 from dispatcher.reasons import Reason, render
 from dispatcher.station import REMOVED
 from dispatcher.troubles import last_error_document
@@ -100,9 +100,8 @@ def _degraded(world: World) -> list[Document]:
 
 
 def _card(world: World, key: Key) -> Document:
-    link = world.link(key) or Link(*key)
-    card = world.cards.get(key)
-    return {"card": key[1], "board": key[0], "number": card.number if card else link.number}
+    known = world.cards.get(key) or world.link(key)
+    return {"card": key[1], "board": key[0], "number": known.number if known else 0}
 
 
 def _running(world: World, key: Key, run_id: str, attempt: int) -> Document:
@@ -153,8 +152,8 @@ def _held(world: World, key: Key) -> Document:
     decision = world.held[key]
     known = (world.station.memory.idle or {}).get(key)
     code = decision.reason.value if decision.reason else ""
-    since = instant(known.since) if known is not None and known.code == code else instant(world.now)
-    return _card(world, key) | {"code": code, "text": decision.text, "unblock": decision.unblock, "since": since}
+    since = instant(known.since if known is not None and known.code == code else world.now)
+    return {**_card(world, key), "code": code, "text": decision.text, "unblock": decision.unblock, "since": since}
 
 
 def _caps(world: World) -> list[Document]:

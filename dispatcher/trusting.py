@@ -6,7 +6,6 @@ tells no movers, the native one, trusts whoever can write to its store; a copy i
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 from config.boards import TrustSettings
@@ -43,7 +42,7 @@ def judged(world: World, found: Candidate) -> Candidate:
     if again is None:
         return first
     world.cards[(again.board, again.id)] = again
-    return _judged(world, replace(found, card=again))
+    return _judged(world, found._replace(card=again))
 
 
 def _judged(world: World, found: Candidate) -> Candidate:
@@ -55,11 +54,11 @@ def _judged(world: World, found: Candidate) -> Candidate:
     try:
         who = "" if card.column_by is MoverKind.PERSON else board.entrant(card)
         if who and not _may(trust, board, who):
-            return replace(found, untrusted={"who": who, "board": card.board})
+            return found._replace(untrusted={"who": who, "board": card.board})
         if trust.pin_body and not board.unchanged(card) and not _may(trust, board, card.author):
-            return replace(found, body_changed={"who": who or "a person"})
+            return found._replace(body_changed={"who": who or "a person"})
     except ConnectorError as error:
-        return replace(found, untrusted={"who": f"whoever moved it in ({error.message})", "board": card.board})
+        return found._replace(untrusted={"who": f"whoever moved it in ({error.message})", "board": card.board})
     return found
 
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from connectors.card import BoardEventType, Card, Column, Mover, MoverKind
 from connectors.deadline import Deadline, within
@@ -33,8 +33,7 @@ Gauges = Mapping[str, Mapping[tuple[str, ...], float]]
 """By name of a metric: its values by label values, in the order of the table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(NamedTuple):
     """One decision about one card, as the report and the JSON document show it."""
 
     key: Key
@@ -56,16 +55,14 @@ class BoardRead:
     standby: Mapping[str, object] | None = None
     """Who leads it, when that is another daemon: then nothing of it is read or touched here."""
     counts: Mapping[str, int] = field(default_factory=dict)
+    eligible: frozenset[str] = field(init=False)
+    """The columns that cards are picked from."""
+    terminal: frozenset[str] = field(init=False)
+    """The columns in which work is over."""
 
-    @property
-    def eligible(self) -> frozenset[str]:
-        """The columns that cards are picked from."""
-        return frozenset(column.name for column in self.columns if column.eligible)
-
-    @property
-    def terminal(self) -> frozenset[str]:
-        """The columns in which work is over."""
-        return frozenset(column.name for column in self.columns if column.terminal)
+    def __post_init__(self) -> None:
+        self.eligible = frozenset(column.name for column in self.columns if column.eligible)
+        self.terminal = frozenset(column.name for column in self.columns if column.terminal)
 
 
 @dataclass(frozen=True, slots=True)

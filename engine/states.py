@@ -59,6 +59,7 @@ RESUMABLE_WITHOUT_ANSWERS = frozenset({_S.FAILED_RESUMABLE, _S.CANCELLED, _S.PAU
 RESUMABLE_WITH_ANSWERS = frozenset({_S.PAUSED_WAITING_HUMAN, _S.QUEUED})
 """What a claim with answers may start from."""
 
+_KNOWN = frozenset(_S)
 _ENDED = frozenset({_S.FINISHED, _S.FAILED, _S.FAILED_RESUMABLE, _S.CANCELLED})
 _FINAL = frozenset({_S.FINISHED, _S.FAILED})
 _PAUSED = frozenset({_S.PAUSED_WAITING_HUMAN, _S.PAUSED_OPERATOR})
@@ -72,7 +73,7 @@ _REWINDABLE = frozenset(set(_S) - {_S.RUNNING, _S.FINISHED})
 
 def known(status: str) -> bool:
     """Whether this build knows the status; an unknown one is shown and acted on by nobody."""
-    return status in RunStatus.__members__.values()
+    return status in _KNOWN
 
 
 def is_ended(status: str) -> bool:

@@ -32,28 +32,28 @@ FR = RunStatus.FAILED_RESUMABLE
 
 
 def daemon(**facts: object) -> Candidate:
-    return replace(OPEN, daemon=replace(OPEN.daemon, **facts))  # type: ignore[arg-type]
+    return OPEN._replace(daemon=replace(OPEN.daemon, **facts))  # type: ignore[arg-type]
 
 
 def board(**facts: object) -> Candidate:
-    return replace(OPEN, board=replace(OPEN.board, **facts))  # type: ignore[arg-type]
+    return OPEN._replace(board=replace(OPEN.board, **facts))  # type: ignore[arg-type]
 
 
 def card(**facts: object) -> Candidate:
-    return replace(OPEN, card=replace(CARD, **facts))  # type: ignore[arg-type]
+    return OPEN._replace(card=replace(CARD, **facts))  # type: ignore[arg-type]
 
 
 def run(status: str, **facts: object) -> Candidate:
     told = RunFacts("r1", Found.PRESENT, status, **facts)  # type: ignore[arg-type]
-    return replace(OPEN, run=told)
+    return OPEN._replace(run=told)
 
 
 def problem(reason: Reason) -> Candidate:
-    return replace(OPEN, routing=Problem(reason, {"name": "x"}))
+    return OPEN._replace(routing=Problem(reason, {"name": "x"}))
 
 
 def full(reason: Reason) -> Candidate:
-    return replace(OPEN, caps=(Full(reason, "slow", 1, 1),))
+    return OPEN._replace(caps=(Full(reason, "slow", 1, 1),))
 
 
 RETRY = RetryWait(2, 10, "TIMEOUT", NOW + timedelta(seconds=20), is_due=False)
@@ -70,48 +70,48 @@ ALONE: dict[Reason, Candidate] = {
     Reason.BOARD_BREAKER_OPEN: board(breaker={"n": 5, "window": "5m", "cause": "c", "until": "t"}),
     Reason.CREDENTIAL_THROTTLED: board(throttled={"credential": "c", "until": "t"}),
     Reason.CREDENTIAL_REFUSED: board(refused={"forge": "f", "credential": "c", "status": 401}),
-    Reason.CARD_GONE: replace(OPEN, gone={"status": 410}),
-    Reason.CARD_MOVED_AWAY: replace(OPEN, moved_away={"where": "other"}),
+    Reason.CARD_GONE: OPEN._replace(gone={"status": 410}),
+    Reason.CARD_MOVED_AWAY: OPEN._replace(moved_away={"where": "other"}),
     Reason.CARD_CLOSED: card(closed=True),
     Reason.COLUMN_CONTRADICTORY: card(columns_seen=("ready", "review")),
     Reason.COLUMN_UNMAPPED: card(column=None, columns_seen=("odd",)),
     Reason.COLUMN_NOT_ELIGIBLE: card(column="review"),
-    Reason.MOVE_PENDING: replace(OPEN, pending=Pending("ready", "in_progress", "e1")),
-    Reason.CARD_BREAKER_OPEN: replace(OPEN, breaker={"n": 6, "cause": "moves", "until": "t"}),
-    Reason.CLAIM_UNCERTAIN: replace(OPEN, claim_uncertain={"what": "comment"}),
-    Reason.CLAIMED_ELSEWHERE: replace(OPEN, claimed_elsewhere={"owner": "o", "until": "t"}),
-    Reason.RUN_UNREADABLE: replace(OPEN, run=RunFacts("r1", Found.UNREADABLE)),
+    Reason.MOVE_PENDING: OPEN._replace(pending=Pending("ready", "in_progress", "e1")),
+    Reason.CARD_BREAKER_OPEN: OPEN._replace(breaker={"n": 6, "cause": "moves", "until": "t"}),
+    Reason.CLAIM_UNCERTAIN: OPEN._replace(claim_uncertain={"what": "comment"}),
+    Reason.CLAIMED_ELSEWHERE: OPEN._replace(claimed_elsewhere={"owner": "o", "until": "t"}),
+    Reason.RUN_UNREADABLE: OPEN._replace(run=RunFacts("r1", Found.UNREADABLE)),
     Reason.RUN_STATUS_UNKNOWN: run("hibernating"),
     Reason.RUN_QUEUED: run(RunStatus.QUEUED),
     Reason.RUN_ALIVE: run(RunStatus.RUNNING),
     Reason.RUN_CHILDREN_ALIVE: run(RunStatus.RUNNING, life=Life.CHILDREN),
     Reason.RUN_YOUNG: run(RunStatus.RUNNING, life=Life.YOUNG),
-    Reason.RUN_STOPPING: replace(run(RunStatus.RUNNING), run_stopping={"cause": "stall"}),
+    Reason.RUN_STOPPING: run(RunStatus.RUNNING)._replace(run_stopping={"cause": "stall"}),
     Reason.WAITING_FOR_ANSWERS: run(RunStatus.PAUSED_WAITING_HUMAN, ours=False),
     Reason.WAITING_FOR_PERSON: run(RunStatus.PAUSED_OPERATOR, ours=False),
-    Reason.PARKED_DETERMINISTIC: replace(run(FR, failure_code=FailureCode.EXPRESSION_FAILED), parked=True),
-    Reason.PARKED_AMBIGUOUS: replace(run(FR, failure_code=FailureCode.AMBIGUOUS_EFFECT), parked=True),
-    Reason.PARKED_DELIBERATE: replace(run(FR, failure_code="NOT_YET"), parked=True),
-    Reason.PARKED_NEEDS_CAP: replace(run(FR, failure_code=FailureCode.BUDGET_EXCEEDED), parked=True),
-    Reason.SOURCE_CHANGED: replace(run(FR, source_changed=True), parked=True),
+    Reason.PARKED_DETERMINISTIC: run(FR, failure_code=FailureCode.EXPRESSION_FAILED)._replace(parked=True),
+    Reason.PARKED_AMBIGUOUS: run(FR, failure_code=FailureCode.AMBIGUOUS_EFFECT)._replace(parked=True),
+    Reason.PARKED_DELIBERATE: run(FR, failure_code="NOT_YET")._replace(parked=True),
+    Reason.PARKED_NEEDS_CAP: run(FR, failure_code=FailureCode.BUDGET_EXCEEDED)._replace(parked=True),
+    Reason.SOURCE_CHANGED: run(FR, source_changed=True)._replace(parked=True),
     Reason.WORKSPACE_MISSING: run(FR, workspace_missing=True),
-    Reason.GAVE_UP: replace(run(FR), gave_up={"n": 10, "code": "TIMEOUT", "error": "e"}),
+    Reason.GAVE_UP: run(FR)._replace(gave_up={"n": 10, "code": "TIMEOUT", "error": "e"}),
     Reason.FINISHED_NEEDS_MOVE: run(RunStatus.FINISHED, settled=True),
     Reason.CANCELLED_NEEDS_MOVE: run(RunStatus.CANCELLED, settled=True),
     Reason.FAILED_NEEDS_MOVE: run(RunStatus.FAILED, settled=True),
-    Reason.RETRY_WAIT: replace(run(FR), retry=RETRY),
+    Reason.RETRY_WAIT: run(FR)._replace(retry=RETRY),
     Reason.NOT_BEFORE: card(not_before=NotBefore("2026-11-02 00:00 UTC", NOW + timedelta(hours=12))),
     Reason.OUTSIDE_HOURS: board(outside_hours={"hours": "mon 08:00-18:00 UTC", "at": "2026-11-02T08:00:00Z"}),
-    Reason.BLOCKED_BY: replace(OPEN, blockers=(Blocker("#7", "review"),)),
+    Reason.BLOCKED_BY: OPEN._replace(blockers=(Blocker("#7", "review"),)),
     Reason.BLOCKERS_UNREADABLE: card(blockers=None),
-    Reason.BLOCKERS_CYCLE: replace(OPEN, cycle="#1 → #2 → #1"),
-    Reason.UNTRUSTED_MOVE: replace(OPEN, untrusted={"who": "eve", "board": "native"}),
-    Reason.BODY_CHANGED: replace(OPEN, body_changed={"who": "ann"}),
+    Reason.BLOCKERS_CYCLE: OPEN._replace(cycle="#1 → #2 → #1"),
+    Reason.UNTRUSTED_MOVE: OPEN._replace(untrusted={"who": "eve", "board": "native"}),
+    Reason.BODY_CHANGED: OPEN._replace(body_changed={"who": "ann"}),
     Reason.BOT_UNKNOWN: problem(Reason.BOT_UNKNOWN),
     Reason.NO_ROUTE: problem(Reason.NO_ROUTE),
     Reason.ROUTE_AMBIGUOUS: problem(Reason.ROUTE_AMBIGUOUS),
-    Reason.BOT_INVALID: replace(OPEN, bot=Problem(Reason.BOT_INVALID, {"file": "a.bot", "line": 3})),
-    Reason.VARS_INVALID: replace(OPEN, bot=Problem(Reason.VARS_INVALID, {"var": "n", "problem": "no int"})),
+    Reason.BOT_INVALID: OPEN._replace(bot=Problem(Reason.BOT_INVALID, {"file": "a.bot", "line": 3})),
+    Reason.VARS_INVALID: OPEN._replace(bot=Problem(Reason.VARS_INVALID, {"var": "n", "problem": "no int"})),
     Reason.WIP_FULL: board(wip_full={"column": "review", "n": 3, "limit": 3}),
     Reason.CAP_BOARD: full(Reason.CAP_BOARD),
     Reason.CAP_COLUMN: full(Reason.CAP_COLUMN),
@@ -148,8 +148,7 @@ def test_a_card_that_passes_every_gate_starts() -> None:
 
 def test_the_first_of_several_failing_gates_gives_the_reason_and_all_are_shown() -> None:
     """D038."""
-    candidate = replace(
-        OPEN,
+    candidate = OPEN._replace(
         board=replace(OPEN.board, degraded={"board": "native", "what": "column review lost"}),
         blockers=(Blocker("#7", "review"),),
         daemon=replace(OPEN.daemon, executing=4),
@@ -171,19 +170,19 @@ def test_every_reason_is_a_gate_once_and_the_gates_stand_in_the_order_of_the_doc
 
 def test_draining_holds_fresh_runs_only() -> None:
     """D184."""
-    resuming = replace(run(FR), daemon=replace(OPEN.daemon, desired=Desired.DRAINING))
+    resuming = run(FR)._replace(daemon=replace(OPEN.daemon, desired=Desired.DRAINING))
     assert quick(resuming, NOW).action is Action.RESUME
 
 
 def test_a_released_park_resumes_from_a_column_that_is_not_eligible() -> None:
     """dispatcher.md 11, rule 2."""
-    waiting = replace(run(FR), card=replace(CARD, column="awaiting_input"), released=True)
+    waiting = run(FR)._replace(card=replace(CARD, column="awaiting_input"), released=True)
     assert quick(waiting, NOW).action is Action.RESUME
 
 
 def test_a_gesture_ends_the_wait_for_a_retry() -> None:
     """dispatcher.md 12: a gesture resets the count; the table resumes now."""
-    moved_in = replace(run(FR, gesture=True), retry=RETRY)
+    moved_in = run(FR, gesture=True)._replace(retry=RETRY)
     assert quick(moved_in, NOW).action is Action.RESUME
 
 
