@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from connectors.fake_forge.running import FakeForge, running
+from tests.kit.cli import pointsman
 from tests.kit.daemons import Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -112,3 +113,34 @@ def test_a_comment_that_may_have_been_made_is_not_made_again(site: ForgeSite, po
         assert site.tick() == 0
     assert len(site.comments(number)) == comments
     assert site.trace() == ["x"]
+
+
+def parts(kind: str) -> str:
+    """A bot of four calls: a comment on card 1 and three issues."""
+    made = [
+        f'tool c0:\n  action: {kind}.issue.comment\n  connection: web\n  params:\n    number: 1\n    body: "Parts"\n'
+    ]
+    made += [
+        f"tool c{n}:\n  action: {kind}.issue.create\n  connection: web\n  params:\n"
+        f'    title: "Part {n}"\n    body: "x"\n'
+        for n in (1, 2, 3)
+    ]
+    flow = "workflow work:\n  entry: c0\n  c0 -> c1\n  c1 -> c2\n  c2 -> c3\n  c3 -> done\n"
+    return "\n".join(['vars:\n  title: string = ""\n', *made, flow])
+
+
+@pytest.mark.parametrize("site", ["gitlab"], indirect=True)
+def test_f38_one_call_that_was_made_proves_nothing_about_the_others(site: ForgeSite) -> None:
+    """F38 C081: killed behind the comment's answer; four rows in the end, one comment, and three issues."""
+    path = site.folder / "pointsman.yaml"
+    path.write_text(path.read_text().replace("comments: [finished]", "comments: []"))
+    (site.folder / "bots" / "work.bot").write_text(parts("gitlab"))
+    number = site.forge.issue("x", labels=["ready"])
+    assert site.tick("X4#2") == -9
+    assert (len(site.comments(number)), len(site.forge.here.issues)) == (1, 1)
+    site.until(lambda: site.place(number) == ["review"], site.tick)
+    assert [body.splitlines()[0] for body in site.comments(number)] == ["Parts"]
+    assert sorted(each.title for each in site.forge.here.issues.values()) == ["Part 1", "Part 2", "Part 3", "x"]
+    answer = pointsman(site.folder, "effects", "list", "--json", environment={"TOKEN": site.forge.token})
+    rows = [each for each in answer.document["effects"] if each["operation"].startswith("gitlab.issue.")]
+    assert [each["state"] for each in rows] == ["done"] * 4

@@ -34,7 +34,6 @@ boards:
     repo: {repo}
     token: $TOKEN
     allow_private: true
-    writes_per_minute: 600
     bot: bots/work.bot
     columns: {{{columns}, done: {{closed: true}}}}
   - {{name: three, kind: native, bot: bots/work.bot}}
