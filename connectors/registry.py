@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from connectors.errors import Unsupported
-from connectors.forge.client import ForgeClient
 from connectors.limiter.limiter import Limiter
 from connectors.secrets import Secret
 
 if TYPE_CHECKING:
+    from connectors.forge.client import ForgeClient
     from connectors.transport.client import Credential, Parts
     from connectors.transport.exchanging import Setting
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from connectors.card import Card
 from connectors.errors import AmbiguousEffect, ConnectorError, ForgeRefused
-from connectors.forge.claiming import Mark
-from connectors.forge.claims import Claimed, Identity, Standing, Verdict, judge
+from connectors.forge.claims import Claimed, Identity, Mark, Standing, Verdict, judge
 from dispatcher import log
 from dispatcher.ledger import claims
 from dispatcher.ledger.claims import ForgeClaimed, Stage

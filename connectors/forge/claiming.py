@@ -19,21 +19,11 @@ from connectors.effects.markers import claim_marker
 from connectors.errand import Errand
 from connectors.errors import Unreachable
 from connectors.forge.board_moving import SETTLING
-from connectors.forge.claims import Claimed, claims_of
+from connectors.forge.claims import Claimed, Mark, claims_of
 from connectors.forge.client import ForgeClient
 from connectors.forge.desk import Desk, whole
 from connectors.forge.issue_changes import CHANGED, edited, new_comment, unchanged
 from connectors.forge.records import ForgeComment, Subject
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What a claim says: the store, its process, the epoch, until when by the forge's clock."""
-
-    owner: str
-    instance: str
-    epoch: int
-    until: datetime
 
 
 @dataclass(frozen=True, slots=True)

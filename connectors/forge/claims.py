@@ -10,9 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from connectors.effects.markers import begins_claim, markers_in
-from connectors.forge.records import ForgeComment
+
+if TYPE_CHECKING:
+    from connectors.forge.records import ForgeComment
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,16 @@ class Identity:
     login: str
     instance: str = ""
     comment_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a claim says: the store, its process, the epoch, until when by the forge's clock."""
+
+    owner: str
+    instance: str
+    epoch: int
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)

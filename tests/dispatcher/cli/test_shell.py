@@ -217,3 +217,14 @@ def test_the_engine_loads_no_table_classes() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[3])
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_a_daemon_of_native_boards_loads_nothing_of_forges_and_no_server() -> None:
+    """interface.md 1: heavy imports are lazy; what a forge or a listener needs is loaded with the first of them."""
+    code = (
+        "import sys, dispatcher.daemon.daemon\n"
+        "heavy = {'connectors.forge.records', 'connectors.transport.client', 'httpx', 'github', 'regex', 'fastapi'}\n"
+        "print(sorted(set(sys.modules) & heavy))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[3])
+    assert done.stdout.strip() == "[]", done.stderr
