@@ -6,6 +6,7 @@ decided at E4 and never again. It starts nothing.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -27,6 +28,8 @@ from engine.run import RunRecord
 _log = log.get(__name__)
 FAILURES = frozenset({Follows.FAILED, Follows.GAVE_UP})
 """What counts for the board's breaker, and waits while it is open."""
+PAGE = 1000
+"""So many outcomes are looked at in one go."""
 KEPT = {Follows.RETRY: ClaimState.RETRYING, Follows.PARKED: ClaimState.PARKED}
 """What becomes of the claim; anything else releases it."""
 
@@ -41,28 +44,42 @@ class Ended:
 
 
 def settle_all(world: World) -> None:
-    """T4: every unsettled outcome, oldest first."""
+    """T4: every unsettled outcome, oldest first, a page of the store's outcomes at a time."""
     _close_overtaken(world)
-    memory = world.station.memory
-    seen, store = memory.outcomes_seen, world.station.store
-    listing = world.unchanged("outcomes", seen, lambda: store.runs.outcomes_after(seen))
-    ids = [record.id for record in listing.records]
-    links = world.station.ledger.links_of_runs(ids) if ids else {}
-    closed = world.station.ledger.closed_outcomes(links) if links else frozenset[tuple[str, int]]()
-    world.settled |= closed
-    world.links.update({link.key: link for link in links.values()})
-    unsettled = 0
-    for record in listing.records:
-        world.know(record)
-        link = links.get(record.id)
-        if link is None or link.board in world.standby or (record.id, record.outcome_sequence) in closed:
-            continue
-        world.careful(world, link.key, partial(_settle_now, world, record, link))
-        if not world.is_settled(record) and not unsettled:
-            unsettled = record.outcome_sequence
-    if listing.records:
-        newest = listing.records[-1].outcome_sequence
+    memory, runs = world.station.memory, world.station.store.runs
+    seen, unsettled, newest = memory.outcomes_seen, 0, 0
+    page = world.unchanged("outcomes", seen, lambda: runs.outcomes_after(seen, PAGE))
+    while page:
+        left, newest = _settle_page(world, page), page[-1][1]
+        unsettled = unsettled or left
+        page = runs.outcomes_after(newest, PAGE) if len(page) == PAGE else ()
+    if newest:
         memory.outcomes_seen = unsettled - 1 if unsettled else newest
+
+
+def _settle_page(world: World, page: Collection[tuple[str, int]]) -> int:
+    """Settle what of these outcomes is not; the first that stays open, 0 when none does.
+
+    A daemon begins with every outcome that there ever was: what was carried onto its card is not read any further.
+    """
+    ledger, store = world.station.ledger, world.station.store
+    closed = ledger.closed_outcomes([run_id for run_id, _ in page])
+    world.settled |= closed
+    left = [run_id for run_id, sequence in page if (run_id, sequence) not in closed]
+    links = ledger.links_of_runs(left) if left else {}
+    ours = {run_id: link for run_id, link in links.items() if link.board not in world.standby}
+    world.links.update({link.key: link for link in ours.values()})
+    records = {record.id: record for record in store.runs.get_many(ours).records} if ours else {}
+    unsettled = 0
+    for run_id, sequence in page:
+        record = records.get(run_id)
+        if record is None or (run_id, record.outcome_sequence) in world.settled:
+            continue
+        world.know(record)
+        world.careful(world, ours[run_id].key, partial(_settle_now, world, record, ours[run_id]))
+        if not world.is_settled(record) and not unsettled:
+            unsettled = sequence
+    return unsettled
 
 
 def _not_yet(world: World, record: RunRecord, link: Link) -> str:

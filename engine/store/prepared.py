@@ -171,7 +171,8 @@ def prepared(statement: ClauseElement) -> Prepared:
 class PreparedRead:
     """A select of whole columns of one table, decoded as their types say.
 
-    Inside a write it locks what it reads; ``locking`` False is for reads of their own and for many rows.
+    Inside a write it locks what it reads; ``locking`` False is for reads of their own and for many rows. ``limited``
+    ones take the value ``most``: how many rows at most.
     """
 
     __slots__ = ("_columns", "_statement")
@@ -182,9 +183,11 @@ class PreparedRead:
         *conditions: ColumnElement[bool] | TextClause,
         order: Iterable[ColumnElement[Any]] = (),
         locking: bool = True,
+        limited: bool = False,
     ) -> None:
         kept = tuple(columns)
         query = select(*kept).where(*conditions).order_by(*order)
+        query = query.limit(bindparam("most")) if limited else query
         self._statement = Prepared(query, query.with_for_update if locking else None)
         self._columns = tuple((column.name, _decoder(column)) for column in kept)
 

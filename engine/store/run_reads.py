@@ -35,11 +35,12 @@ _RUNNING = PreparedRead(
     _RUN.c, text(OPEN), text(f"status = '{RunStatus.RUNNING}'"), order=[_RUN.c.claimed_at], locking=False
 )
 _AFTER = PreparedRead(
-    _RUN.c,
+    [_RUN.c.id, _RUN.c.outcome_sequence],
     _RUN.c.outcome_sequence > bindparam("seen"),
     text("outcome_sequence > 0"),
     order=[_RUN.c.outcome_sequence],
     locking=False,
+    limited=True,
 )
 
 
@@ -105,10 +106,11 @@ class RunReads:
         with self._database.read_raw() as cursor:
             return _listing(_RUNNING.many(cursor, {}))
 
-    def outcomes_after(self, sequence: int) -> Listing:
-        """Runs whose newest outcome or pause took a store sequence above ``sequence``, in that order."""
+    def outcomes_after(self, sequence: int, most: int) -> tuple[tuple[str, int], ...]:
+        """(run, sequence) of the newest outcomes and pauses behind a store sequence, the ``most`` lowest, in order."""
         with self._database.read_raw() as cursor:
-            return _listing(_AFTER.many(cursor, {"seen": sequence}))
+            rows = _AFTER.many(cursor, {"seen": sequence, "most": most})
+        return tuple((row["id"], row["outcome_sequence"]) for row in rows)
 
     def _many(self, query: Select[Any]) -> Listing:
         with self._database.read() as connection:

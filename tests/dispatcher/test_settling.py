@@ -11,7 +11,13 @@ from connectors.card import PERSON
 from dispatcher.ledger import outcomes
 from dispatcher.ledger.records import Follows, Settlement
 from dispatcher.policy import Action
+from dispatcher.settle import PAGE
+from engine.checkpoint import Head
+from engine.run import NewRun
+from engine.states import RunStatus
+from engine.store.changes import Launch, Transition, Written
 from tests.kit.clock import FakeClock
+from tests.kit.runs import OWNER
 from tests.kit.yard import Yard, tool
 
 NATIVE = "native"
@@ -67,3 +73,20 @@ def test_a_settlement_that_a_later_outcome_overtook_is_closed_and_the_later_one_
     assert yard.ledger().settlements == {}
     assert yard.view(card).attempts == 1
     assert [retry.run_id for retry in yard.ledger().retries.values()] == [yard.run(card).id]
+
+
+def test_an_outcome_behind_a_thousand_others_is_settled_by_the_first_tick_of_a_daemon(yard: Yard) -> None:
+    """Section 8: runs that no card points at, and outcomes that were carried, are passed a page at a time."""
+    store, running = yard.wiring.store, frozenset({RunStatus.RUNNING})
+    with yard.wiring.database.together():
+        for number in range(PAGE + 1):
+            new = NewRun(f"byhand{number:06}", "by hand", "work", "work.bot", "", "d1")
+            store.runs.insert_claimed(new, Launch(OWNER, Head("entry"), (), Written()))
+            store.runs.transition(new.id, Transition(RunStatus.FINISHED, running))
+    card = yard.make()
+    yard.tick()
+    assert yard.column(card) == "in_progress"
+    report = yard.again().tick(pick=False)
+    assert [each.decision.action for each in report.decided] == [Action.SETTLE]
+    assert yard.column(card) == "review"
+    assert yard.tick(pick=False).decided == ()

@@ -209,10 +209,10 @@ def test_outcomes_and_pauses_take_numbers_of_the_whole_store(store: Store) -> No
     with store.database.write() as connection:
         assert store.database.next_sequence(connection) == 2
     ended(store, "a", RunStatus.PAUSED_OPERATOR)
-    listing = store.runs.outcomes_after(0)
-    assert [(record.id, record.outcome_sequence) for record in listing.records] == [("b", 1), ("a", 3)]
-    assert [record.id for record in store.runs.outcomes_after(1).records] == ["a"]
-    assert store.runs.outcomes_after(3).records == ()
+    assert store.runs.outcomes_after(0, 9) == (("b", 1), ("a", 3))
+    assert store.runs.outcomes_after(0, 1) == (("b", 1),)
+    assert store.runs.outcomes_after(1, 9) == (("a", 3),)
+    assert store.runs.outcomes_after(3, 9) == ()
 
 
 def test_a_stop_request_reaches_a_running_run_and_the_stronger_one_wins(store: Store) -> None:
