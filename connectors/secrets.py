@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from urllib.parse import unquote, unquote_plus
 
@@ -92,10 +92,9 @@ class Redactor:
 
     def clean_counted(self, text: str) -> tuple[str, int]:
         """The cleaned text, and how many places were replaced."""
-        seen = _views(text)
-        hits = 0
         with self._lock:
             forms = [form for known in self._forms.values() for form in known]
+        seen, hits = _views(text) if forms else (), 0
         for form in forms:
             if any(form.text in view for view in seen):
                 text, found = form.replaced(text)
@@ -104,13 +103,35 @@ class Redactor:
 
     def scrub(self, value: object) -> object:
         """A JSON value with every string in it cleaned, keys too."""
-        if isinstance(value, str):
-            return self.clean(value)
-        if isinstance(value, Mapping):
-            return {self.clean(str(key)): self.scrub(each) for key, each in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.scrub(each) for each in value]
-        return value
+        return _scrubbed(value, self.clean)
+
+
+class Exit:
+    """A redactor at one of the ways out of the process: cleans as it does, and tells how many places it replaced."""
+
+    def __init__(self, redactor: Redactor, told: Callable[[int], None]) -> None:
+        self._redactor, self._told = redactor, told
+
+    def clean(self, text: str) -> str:
+        """As ``Redactor.clean``."""
+        cleaned, hits = self._redactor.clean_counted(text)
+        if hits:
+            self._told(hits)
+        return cleaned
+
+    def scrub(self, value: object) -> object:
+        """As ``Redactor.scrub``."""
+        return _scrubbed(value, self.clean)
+
+
+def _scrubbed(value: object, clean: Callable[[str], str]) -> object:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): _scrubbed(each, clean) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_scrubbed(each, clean) for each in value]
+    return value
 
 
 class Form:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from connectors.effects.guard import Effect, Known
 from connectors.effects.journal import Order, Past
 from connectors.effects.markers import marker_of
-from connectors.secrets import Redactor
 from dispatcher import log
 from engine.ports import Clock, IdMaker, Witness
 from engine.run import IN_DOUBT, EffectRecord, EffectState, SettledBy
@@ -38,7 +37,7 @@ class Desk:
     effects: Effects
     clock: Clock
     ids: IdMaker
-    redactor: Redactor
+    redactor: log.Cleaner
     passed: Callable[[str], None]
 
 

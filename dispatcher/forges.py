@@ -27,7 +27,7 @@ from connectors.transport.client import Credential, Parts, TokenCredential, Tran
 from connectors.transport.exchanging import Setting
 from connectors.transport.exchanging import Target as Place
 from connectors.transport.validators import MemoryValidators
-from dispatcher.log import hide
+from dispatcher.secrecy import Where, remember
 from engine.ports import Clock
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class ForgeWords:
         made = posting.compose(text, where, self.redactor, marker)
         if made.redacted:
             self.observer.event("effect.secret_redacted", "warning", forge=self.kind, places=made.redacted)
+            self.observer.count("pointsman_redactions_total", made.redacted, where=Where.TEXT.value)
         return made.text
 
     def title(self, text: str) -> str:
@@ -91,18 +92,7 @@ class Forges:
         self._paces: dict[str, Limiter] = {}
         self._opened: list[Any] = []
         self._lock = threading.Lock()
-        hide(world.redactor)
-        for each in (*settings.boards, *settings.connections.values()):
-            for secret in (each.token, each.webhook_secret, each.app.key if each.app is not None else None):
-                if secret is not None:
-                    self._remember(secret.get_secret_value())
-
-    def _remember(self, value: str) -> None:
-        """Known secrets are taken out of every text; one that is too short is refused where it is used."""
-        try:
-            self.world.redactor.add(Secret(value))
-        except SecretTooShort:
-            return
+        remember(world.redactor, settings)
 
     def connection(self, name: str) -> Connected:
         """A connection, or a board as one. Raises ``Unsupported``."""
@@ -147,10 +137,18 @@ class Forges:
         for each in self._opened:
             each.close()
 
+    def setting(self, place: Place) -> Setting:
+        """The world around one connection."""
+        return Setting(place, self.world.clock)
+
+    def transport(self, setting: Setting, credential: Credential, limiter: Limiter, parts: Parts) -> Transport:
+        """What one connection sends with."""
+        return Transport(setting, credential, limiter, parts)
+
     def _made(self, name: str, settings: Connected, repo: str) -> ForgeClient:
         address = settings.url or PUBLIC[settings.kind]
         place = Place(address, settings.allow_private, settings.proxy or "")
-        setting, host = Setting(place, self.world.clock), urlsplit(address).netloc
+        setting, host = self.setting(place), urlsplit(address).netloc
         parts = Parts(
             settings.kind,
             headers=client_headers(settings.kind),
@@ -169,7 +167,7 @@ class Forges:
             credential = _token(settings)
         limiter = self._limiters.of(settings.kind, host, credential.key, settings.writes_per_minute)
         self._paces[name] = limiter
-        transport = Transport(setting, credential, limiter, parts)
+        transport = self.transport(setting, credential, limiter, parts)
         self._opened.append(transport)
         given = settings.project
         project = ProjectTarget(given.owner, given.number, given.field) if given else None

@@ -1,7 +1,7 @@
 """The gauges of dispatcher.md 33 from the world of one tick, and what only its end knows how to count.
 
-Called by publishing. It reads nothing that the tick did not read, but for the names of the workspaces and the day's
-cost once a minute. Labels never carry a card, a run or a person.
+Called by publishing. It reads nothing that the tick did not read, but for the names of the workspaces, remote calls by
+state and the day's cost once a minute. Labels never carry a card, a run or a person.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dispatcher.breakers import CARD, OPEN, TRIAL
 from dispatcher.policy import Action
 from dispatcher.world import Gauges, World, cause_of
 from engine import states
+from engine.run import EffectState
 
 LOOK_EVERY = 60.0
 """Seconds between two counts of the workspace folders and of the day's cost where no cap needs it."""
@@ -100,4 +101,11 @@ def _look_around(world: World) -> Gauges:
     station.memory.looked_around = now
     if not world.daemon.spend_limit:
         station.memory.spent_today = station.store.spend.on(world.now.date())
-    return {"pointsman_workspaces": {(state,): float(n) for state, n in station.workspaces.counts().items()}}
+    effects = station.store.effects
+    doubts = [each.settled_at or each.created_at for each in effects.list(states=(EffectState.AMBIGUOUS,))]
+    oldest = min(doubts).timestamp() if doubts else 0.0
+    return {
+        "pointsman_workspaces": {(state,): float(n) for state, n in station.workspaces.counts().items()},
+        "pointsman_effects": {(state,): float(n) for state, n in effects.by_state().items()},
+        "pointsman_effects_ambiguous_oldest_timestamp_seconds": {(): oldest},
+    }

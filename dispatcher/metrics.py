@@ -89,6 +89,13 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "pointsman_forge_mode": _gauge("credential mode", "1 for the mode in which a credential is"),
         "pointsman_forge_throttles_total": _counter("credential kind", "answers that ask to wait"),
         "pointsman_address_refused_total": _counter("", "connections that the address guard refused"),
+        "pointsman_effects": _gauge("state", "remote calls by state, of this store"),
+        "pointsman_effects_total": _counter("operation state", "remote calls that came to a state in this process"),
+        "pointsman_effects_ambiguous_oldest_timestamp_seconds": _gauge(
+            "", "since when the oldest call in doubt is, Unix time; 0 without one"
+        ),
+        "pointsman_probes_total": _counter("operation result", "look-ups of calls whose answer was lost"),
+        "pointsman_redactions_total": _counter("where", "secrets that were taken out of texts"),
         "pointsman_conditional_reads_total": _counter("result", "reads by what a validator spared"),
         "pointsman_build_info": _gauge("version", "1, with the version of this build"),
     }
@@ -148,7 +155,8 @@ class Metrics:
     def __init__(self, version: str) -> None:
         import prometheus_client
 
-        self.registry = prometheus_client.CollectorRegistry()
+        # A counter claims its name without the end as well, which a gauge may have: one registry for each kind.
+        self._registries = {kind: prometheus_client.CollectorRegistry() for kind in Kind}
         makers = {
             Kind.COUNTER: prometheus_client.Counter,
             Kind.GAUGE: prometheus_client.Gauge,
@@ -158,7 +166,9 @@ class Metrics:
         for name, metric in METRICS.items():
             options: dict[str, Any] = {"buckets": _BUCKETS} if metric.kind is Kind.HISTOGRAM else {}
             maker: Any = makers[metric.kind]
-            self._made[name] = maker(name, metric.help, metric.labels, registry=self.registry, **options)
+            self._made[name] = maker(
+                name, metric.help, metric.labels, registry=self._registries[metric.kind], **options
+            )
         self.set("pointsman_build_info", 1, version=version)
 
     def count(self, name: str, amount: float = 1, /, **labels: str) -> None:
@@ -193,7 +203,7 @@ class Metrics:
         """The Prometheus text of everything."""
         from prometheus_client import generate_latest
 
-        return generate_latest(self.registry)
+        return b"".join(generate_latest(registry) for registry in self._registries.values())
 
     def _one(self, name: str, labels: Mapping[str, str]) -> Any:
         made = self._made[name]

@@ -17,8 +17,10 @@ from connectors.errors import ConnectorError, Unsupported
 from connectors.forge import operations
 from connectors.forge.board import PROBES
 from connectors.forge.desk import Desk
+from connectors.secrets import Exit
 from dispatcher import log
 from dispatcher.forges import Forges
+from dispatcher.secrecy import Where
 from engine.ports import (
     EffectGuard,
     Found,
@@ -32,6 +34,13 @@ from engine.ports import (
 )
 
 _log = log.get(__name__)
+_RESULTS: Mapping[type[object], str] = {
+    operations.Made: "found",
+    operations.Unmade: "undone",
+    operations.Unseen: "not_found",
+    operations.Unread: "unreadable",
+}
+"""How a look-up is called in the log and in the metrics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,12 @@ class ForgeRemote:
 
     def shown(self, params: Mapping[str, object]) -> Mapping[str, object]:
         """The parameters without secrets."""
-        clean = self._forges.world.redactor.scrub(dict(params))
+        world = self._forges.world
+
+        def tell(places: int) -> None:
+            world.observer.count("pointsman_redactions_total", places, where=Where.ROW.value)
+
+        clean = Exit(world.redactor, tell).scrub(dict(params))
         assert isinstance(clean, dict)
         return clean
 
@@ -115,17 +129,15 @@ class ForgeRemote:
         except ConnectorError as error:
             answer = operations.Unread(error.message)
         told = {"effect_id": effect.id, "operation": effect.operation}
+        result = _RESULTS[type(answer)]
+        _log.info("effect.probed", **told, result=result)
+        self._forges.world.observer.count("pointsman_probes_total", operation=effect.operation, result=result)
         if isinstance(answer, operations.Made):
-            _log.info("effect.probed", **told, result="found")
             if answer.note:
                 _log.warning("effect.duplicate_found", **told, note=answer.note)
             return Found(answer.response, answer.note)
         if isinstance(answer, operations.Unmade):
-            _log.info("effect.probed", **told, result="undone")
             return Undone(answer.why)
-        _log.info(
-            "effect.probed", **told, result="unreadable" if isinstance(answer, operations.Unread) else "not found"
-        )
         return Unreadable(answer.why) if isinstance(answer, operations.Unread) else NotFound()
 
     def _seen(self, effect: SentEffect) -> operations.Made | operations.Unmade | operations.Unseen | operations.Unread:

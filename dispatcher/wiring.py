@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectors.registry import CLIENTS, connector_class
+from connectors.secrets import Redactor
 from dispatcher import __version__
 from dispatcher.metrics import Tally
 from dispatcher.operations import CATALOGUE, LateRemote, RemoteDoor
 from dispatcher.refusals import Refused
+from dispatcher.secrecy import Where, remember, way_out
 from engine.ports import Clock, IdMaker, RandomIds, Remote, SystemClock
 from engine.store.locks import MOUNTS, network_file_system
 
@@ -114,7 +116,13 @@ class Wiring:
         from engine.store.store import Store
 
         claims = self.settings.claims
-        return Store(self.database, self.clock, self.store_dir, Leases(self.database, claims.lease, claims.heartbeat))
+        leases = Leases(self.database, claims.lease, claims.heartbeat)
+        store = Store(self.database, self.clock, self.store_dir, leases)
+        store.effects.told = self._count_effect
+        return store
+
+    def _count_effect(self, operation: str, state: str) -> None:
+        self.tally.count("pointsman_effects_total", operation=operation, state=state)
 
     @cached_property
     def engine(self) -> Engine:
@@ -152,6 +160,7 @@ class Wiring:
             workspace_boundaries=given.runs.workspace_boundaries,
             workspace_max_file=variables.workspace_max_file,
             remote=self.remote,
+            clean=self._cleaned,
             locks_prove=not self.lock_doubt,
         )
 
@@ -161,6 +170,7 @@ class Wiring:
         Called by the daemon between two ticks. Where the store lies does not change.
         """
         self.settings = settings
+        remember(self.redactor, settings)
         self.__dict__.pop("around", None)
         self._leave_forges()
         if "boards" in self.__dict__:
@@ -187,21 +197,34 @@ class Wiring:
         return ForgeRemote(self.forges, self.passed)
 
     @cached_property
+    def redactor(self) -> Redactor:
+        """What takes the secrets of the configuration out of texts; what it knew once it knows for good."""
+        from dispatcher.log import hide
+
+        redactor = Redactor()
+        remember(redactor, self.settings)
+        hide(way_out(redactor, self.tally, Where.LOG))
+        return redactor
+
+    def _cleaned(self, value: object) -> object:
+        return way_out(self.redactor, self.tally, Where.OUTPUT).scrub(value)
+
+    @cached_property
     def forges(self) -> Forges:
         """The connections of the configuration."""
         from dispatcher.forges import Forges, World
         from dispatcher.ledger.forge_rows import LedgerLimits
         from dispatcher.watching import Watcher
 
-        return Forges(self.settings, World(self.clock, LedgerLimits(self.ledger), Watcher(self.tally)))
+        return Forges(self.settings, World(self.clock, LedgerLimits(self.ledger), Watcher(self.tally), self.redactor))
 
     @cached_property
     def journal(self) -> BoardRows:
         """The rows of board writes."""
         from dispatcher.board_rows import BoardRows, Desk
 
-        redactor = self.forges.world.redactor
-        return BoardRows(Desk(self.store.effects, self.clock, self.ids, redactor, self.passed))
+        rows = way_out(self.redactor, self.tally, Where.ROW)
+        return BoardRows(Desk(self.store.effects, self.clock, self.ids, rows, self.passed))
 
     @cached_property
     def around(self) -> Surroundings:

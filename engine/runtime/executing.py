@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any, cast
 
 from engine.dsl.graph import NodeKind, ToolNode, ValueType
 from engine.dsl.values import check_output
@@ -70,6 +71,22 @@ def _stopped_within(line: Line, seconds: float) -> bool:
 
 
 def _once(line: Line, step: Step) -> Outcome:
+    return _without_secrets(line, _tried(line, step))
+
+
+def _without_secrets(line: Line, outcome: Outcome) -> Outcome:
+    """What the node gave back, as it may be stored, shown and handed on (connectors.md 17)."""
+    clean = cast("Callable[[Any], Any]", line.attempt.settings.clean)
+    if isinstance(outcome, Completed):
+        return replace(outcome, output=clean(outcome.output), warnings=tuple(clean(outcome.warnings)))
+    if isinstance(outcome, Failed):
+        return replace(outcome, message=clean(outcome.message))
+    asked = outcome.question
+    shown = replace(asked, questions=clean(asked.questions), instructions=clean(asked.instructions))
+    return replace(outcome, question=shown)
+
+
+def _tried(line: Line, step: Step) -> Outcome:
     try:
         if not step.node.needs:
             return _run(line, step)

@@ -6,7 +6,7 @@ own (house: floors). Implements the settings of engine.md 18 that this build use
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from engine.dsl.graph import NodeKind
@@ -14,6 +14,11 @@ from engine.dsl.surroundings import Surroundings
 from engine.errors import InvalidSetting
 from engine.nodes.base import Execute
 from engine.ports import Remote
+
+
+def as_it_is(value: object) -> object:
+    """Where no secrets are known."""
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,7 @@ class EngineSettings:
     what the compiler is told about connections, operations and backends, ``nodes`` the functions that execute kinds of
     nodes which the engine itself does not (backends). ``remote`` runs connector operations, None where there is none.
     ``workspace_boundaries`` False records no boundaries (8.5).
+    ``clean`` takes secrets out of a JSON value: what a node gave back passes it before anything else sees it (12.4).
     ``locks_prove`` False says that a free lock proves nothing here, so that no orphan is promoted (12.1).
     """
 
@@ -44,6 +50,7 @@ class EngineSettings:
     around: Surroundings = field(default_factory=Surroundings)
     nodes: Mapping[NodeKind, Execute] = field(default_factory=dict)
     remote: Remote | None = None
+    clean: Callable[[object], object] = as_it_is
 
     def __post_init__(self) -> None:
         """Refuse values that no run could work with. Raises ``InvalidSetting``."""

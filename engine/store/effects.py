@@ -6,11 +6,11 @@ verb that writes is one transaction with its event. It asks no forge and decides
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Select, bindparam, select, update
+from sqlalchemy import Select, bindparam, func, select, update
 
 from engine.errors import EffectSettled, EffectUnknown, OwnershipLost, StopRequested
 from engine.events import EventType, NewEvent
@@ -106,6 +106,8 @@ class Effects:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
+        self.told: Callable[[str, str], None] = lambda _operation, _state: None
+        """Told the operation of each row that came to a state in this process, and the state."""
 
     def get(self, effect_id: str) -> EffectRecord | None:
         """One row, None when there is none."""
@@ -156,11 +158,13 @@ class Effects:
         with self._database.write_raw() as cursor:
             self._tell(cursor, effect, epoch, _told(effect, branch_id))
             _ADD.run(cursor, _values(effect))
+        self.told(effect.operation, str(effect.state))
 
     def open_apart(self, effect: EffectRecord) -> None:
         """Write a row that belongs to no run: a board write of the dispatcher. Raises StoreFull, StoreBusy."""
         with self._database.write_raw() as cursor:
             _ADD.run(cursor, _values(effect))
+        self.told(effect.operation, str(effect.state))
 
     def newest_at(self, card: str, place: str) -> EffectRecord | None:
         """The newest row of this board write, by its card and its place among the card's writes."""
@@ -171,6 +175,12 @@ class Effects:
     def apart(self, states: tuple[str, ...]) -> tuple[EffectRecord, ...]:
         """The board writes in these states, oldest first."""
         return self._among(_APART, states)
+
+    def by_state(self) -> Mapping[str, int]:
+        """How many rows there are in each state."""
+        query = select(_EFFECT.c.state, func.count()).group_by(_EFFECT.c.state)
+        with self._database.read() as connection:
+            return {str(state): int(count) for state, count in connection.execute(query)}
 
     def done_on(self, connections: Iterable[str], operations: Iterable[str], most: int) -> tuple[EffectRecord, ...]:
         """The newest calls of these operations that runs made over these connections, newest first."""
@@ -199,6 +209,7 @@ class Effects:
                     raise StopRequested(message, "the call is withdrawn; nothing was sent")
             if _SEND.run(cursor, {"the_id": effect_id, "at": self._clock.now()}).rowcount != 1:
                 raise EffectSettled(f"effect {effect_id} is not waiting to be sent any more", "nothing was sent")
+        self.told(effect.operation, str(EffectState.SENT))
 
     def _tell(self, cursor: Cursor, effect: EffectRecord, epoch: int, events: tuple[NewEvent, ...]) -> Stop:
         at = self._clock.now()
@@ -244,6 +255,7 @@ class Effects:
             after = writes.advance(cursor, before.run_id, batches, at, None)
             if after is not None:
                 writes.write_rows(cursor, before.run_id, batches, after)
+        self.told(before.operation, str(settling.to))
         return True
 
     def probed(self, effect_id: str, note: str) -> None:

@@ -8,8 +8,10 @@ import pytest
 
 import connectors
 import dispatcher
+from connectors.fake_forge.running import Setup, running
 from dispatcher.metrics import METRICS, Kind, Metrics, Tally
 from tests.kit.clock import FakeClock
+from tests.kit.forge_yard import ForgeYard
 from tests.kit.yard import ASKS, CONFIG, Yard, tool
 
 FORBIDDEN = {"card", "run", "run_id", "title", "user", "number"}
@@ -117,3 +119,28 @@ def test_the_metrics_tell_what_the_ticks_did(tmp_path: Path, clock: FakeClock) -
     assert any(line.startswith("pointsman_store_write_seconds_count ") and not line.endswith(" 0.0") for line in told)
     assert any(line.startswith("pointsman_board_last_complete_timestamp_seconds{") for line in told)
     yard.close()
+
+
+def test_remote_calls_are_counted_by_state_and_their_look_ups_by_result(tmp_path: Path, clock: FakeClock) -> None:
+    """connectors.md 25: a comment whose answer is lost, and that no list shows."""
+    with running("github", Setup(clock=clock)) as forge:
+        yard = ForgeYard(tmp_path, clock, forge, ASKS)
+        yard.issue()
+        forge.script({"match": {"operation": "issue.comment"}, "fault": "status", "with": {"code": 503}})
+        yard.settled()
+        (row,) = yard.wiring.store.effects.list(states=("ambiguous",))
+        clock.advance(61)
+        yard.settled()
+        told = yard.daemon.metrics.text().decode().splitlines()
+        yard.close()
+    assert row.settled_at is not None
+    for line in (
+        'pointsman_effects_total{operation="github.board.move",state="done"} 4.0',
+        'pointsman_effects_total{operation="github.board.status",state="ambiguous"} 1.0',
+        'pointsman_effects{state="ambiguous"} 1.0',
+        'pointsman_effects{state="done"} 4.0',
+        'pointsman_probes_total{operation="github.board.status",result="not_found"} 1.0',
+    ):
+        assert line in told, line
+    (oldest,) = (line for line in told if line.startswith("pointsman_effects_ambiguous_oldest_timestamp_seconds "))
+    assert float(oldest.split()[1]) == row.settled_at.timestamp()
