@@ -55,6 +55,9 @@ class CountsNoSlots(ScriptedSlots):
     def executing(self) -> tuple[Work, ...]:
         return ()
 
+    def used(self) -> int:
+        return 0
+
 
 class KeepsNothing(Ledger):
     """A ledger that says yes and forgets every third write."""

@@ -38,8 +38,8 @@ class ScriptedSlots(Slots):
         self._begun.append((work, run))
         return True
 
-    def used(self) -> int:
-        """How many are used, whatever is told."""
+    def taken(self) -> int:
+        """How many are used, whatever the dispatcher is told."""
         return len(self._used)
 
     def run_threads(self) -> None:

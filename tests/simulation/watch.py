@@ -147,7 +147,7 @@ class Watch:
     # -- behind a tick -------------------------------------------------------------------------------------------------
     def ticked(self, daemon: Dispatcher, report: TickReport) -> None:
         """Slots, and that no card is passed without a word for long."""
-        used = daemon.slots.used()
+        used = daemon.slots.taken()
         if used > daemon.settings.concurrency.max:
             raise Broken("slots are bounded", f"{used} of {daemon.settings.concurrency.max}")
         if not report.complete or report.degraded or not daemon.leads:
