@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Select, bindparam, func, or_, select
+from sqlalchemy import BindParameter, ColumnElement, Select, bindparam, exists, func, literal_column, or_, select
 
 from connectors.base import AbsentKind, CardQuery, Unread
 from connectors.card import BoardEventType, Card, Column
@@ -27,6 +27,8 @@ CHUNK = 500
 
 _CARD = schema.CARD.c
 NOT_ARCHIVED = _CARD.archived_at == ""
+_PRESENT: ColumnElement[bool] = literal_column(schema.PRESENT)
+"""The same, in the words of the index that has the whole list in its order."""
 
 _BOARD: BindParameter[str] = bindparam("the_board")
 _WANTED: BindParameter[str] = bindparam("the_card")
@@ -103,12 +105,14 @@ def cards_where(
 ) -> Iterator[Card | Unread]:
     """The cards for which all conditions hold, in the order of dispatcher.md 17, each with its blockers."""
     mine = [_CARD.board == look.board, *conditions]
-    blockers = _blockers_where(look, select(_CARD.id).where(*mine))
-    decoder = decoder_of(look)
     statement = select(schema.CARD).where(*mine).order_by(*_order())
     if page is not None and (page.limit is not None or page.offset):
         statement = statement.limit(-1 if page.limit is None else page.limit).offset(page.offset)
-    for row in look.connection.execute(statement):
+    rows = look.connection.execute(statement).all()
+    few = len(rows) <= CHUNK
+    blockers = links_of(look, [row.id for row in rows]) if few else _blockers_where(look, _among(mine))
+    decoder = decoder_of(look)
+    for row in rows:
         yield decoder.card(row, blockers.get(row.id, ()))
 
 
@@ -122,7 +126,8 @@ def cards_by_id(look: Look, ids: Collection[str]) -> dict[str, Card | Unread]:
 
 def conditions_of(query: CardQuery, columns: tuple[Column, ...]) -> list[ColumnElement[bool]]:
     """The query's filters as conditions. Raises ``UnknownColumn``."""
-    conditions: list[ColumnElement[bool]] = [_CARD.archived_at != "" if query.archived else NOT_ARCHIVED]
+    present = NOT_ARCHIVED if query.columns else _PRESENT
+    conditions: list[ColumnElement[bool]] = [_CARD.archived_at != "" if query.archived else present]
     if query.text:
         wanted = f"%{query.text.lower().replace('~', '~~').replace('%', '~%').replace('_', '~_')}%"
         inside = (func.lower(each).like(wanted, escape="~") for each in (_CARD.title, _CARD.body))
@@ -161,7 +166,7 @@ def links_of(look: Look, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
     """For each of the cards, the ids of the cards that it waits for."""
     found: dict[str, tuple[str, ...]] = {}
     for some in chunks(ids):
-        found.update(_blockers_where(look, some))
+        found.update(_blockers_where(look, schema.BLOCKER.c.card_id.in_(some)))
     return found
 
 
@@ -177,9 +182,14 @@ def unmapped_condition(columns: tuple[Column, ...]) -> ColumnElement[bool]:
     return _CARD.column_id.not_in([column.id for column in columns]) | _CARD.column_id.startswith(UNMAPPED)
 
 
-def _blockers_where(look: Look, ids: Select[Any] | list[str]) -> dict[str, tuple[str, ...]]:
+def _among(conditions: Collection[ColumnElement[bool]]) -> ColumnElement[bool]:
+    """Links of the cards for which these hold, looked up link by link: there are fewer links than cards."""
+    return exists().where(_CARD.id == schema.BLOCKER.c.card_id, *conditions)
+
+
+def _blockers_where(look: Look, condition: ColumnElement[bool]) -> dict[str, tuple[str, ...]]:
     table = schema.BLOCKER.c
-    statement = select(table.card_id, table.blocker_id).where(table.card_id.in_(ids)).order_by(table.position)
+    statement = select(table.card_id, table.blocker_id).where(condition).order_by(table.position)
     found: dict[str, list[str]] = {}
     for card_id, blocker in look.connection.execute(statement):
         found.setdefault(card_id, []).append(blocker)

@@ -28,6 +28,10 @@ EVENT = _table("board_event", "board seq time type card_id mover_kind mover_name
 
 ALL = (META, COLUMN, FIELD, VIEW, CARD, BLOCKER, COMMENT, EVENT)
 
+PRESENT = "length(archived_at) = 0"
+"""The condition of the index of the whole list. Only who asks in these words is answered from it: a few columns of a
+board with many cards are read by their own index."""
+
 JSON_COLUMNS = {
     "board_column": ("aliases",),
     "board_field": ("default_value", "choices"),

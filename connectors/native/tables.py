@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sqlalchemy import Index, MetaData, UniqueConstraint
+from sqlalchemy import Index, MetaData, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
+from connectors.native.schema import PRESENT
+
 metadata = MetaData()
+ORDER = ("board", "priority DESC", "(position IS NULL)", "position", "created_at", "number", "id")
+"""The order of a board's cards (dispatcher.md 17)."""
 
 
 class _Table(SQLModel):
@@ -83,6 +87,7 @@ class BoardCard(_Table, table=True):
     __table_args__ = (
         UniqueConstraint("board", "number", name="uq_board_card_number"),
         Index("ix_board_card_column", "board", "column_id"),
+        Index("ix_board_card_order", *map(text, ORDER), sqlite_where=text(PRESENT), postgresql_where=text(PRESENT)),
     )
 
     id: str = Field(primary_key=True)

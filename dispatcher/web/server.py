@@ -54,7 +54,7 @@ class WebServer:
         rules = Rules.of(self._listener.host, self._listener.allowed_hosts, self._listener.token)
         if rules.any_address and not rules.token:
             raise Refused("config_invalid", f"Listening on {self._listener.host} needs a token.", "Set server.token.")
-        self._socket = _bind(self._listener.host, self._listener.port)
+        self._socket = bound(self._listener.host, self._listener.port)
         config = uvicorn.Config(
             make_app(self._backstage, rules),
             log_config=None,
@@ -79,16 +79,21 @@ class WebServer:
             self._socket.close()
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def bound(host: str, port: int) -> socket.socket:
+    """A listening socket whose connections send an answer's body without waiting until its head was acknowledged.
+
+    Raises ``Refused``.
+    """
     failures: list[OSError] = []
     for family, place in _addresses(host, port):
         try:
-            bound = socket.create_server(place[:2], family=family, backlog=BACKLOG)
+            made = socket.create_server(place[:2], family=family, backlog=BACKLOG)
         except OSError as error:
             failures.append(error)
         else:
-            bound.setblocking(False)
-            return bound
+            made.setblocking(False)
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return made
     raise _refused(host, port, failures[0])
 
 

@@ -21,6 +21,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[dict[str, object]]]] = {
     "language": language.measure,
     "startup": startup.measure,
     "tick": dispatching.measure_ticks,
+    "list": dispatching.measure_lists,
     "answer": dispatching.measure_answers,
     "drain": dispatching.measure_drain,
 }

@@ -1,5 +1,8 @@
-"""What the dispatcher costs: a tick with nothing to do over many cards, and many cards worked off by eight slots."""
+"""What the dispatcher costs: a tick with nothing to do over many cards, a page of their list over HTTP, and many cards
+worked off by eight slots."""
 
+import http.client
+import os
 import statistics
 import subprocess
 import threading
@@ -16,8 +19,12 @@ from connectors.drafts import CardDraft
 from dispatcher import log, tick
 from dispatcher.building import Kept, build
 from dispatcher.crashpoints import CrashPoints
+from dispatcher.daemon.daemon import Daemon
+from dispatcher.daemon.inbox import Inbox
 from dispatcher.slots import Slots
-from dispatcher.station import Memory
+from dispatcher.station import Memory, Station
+from dispatcher.web.backstage import Backstage
+from dispatcher.web.server import Listener, WebServer
 from dispatcher.wiring import Wiring
 from engine.api import ResumeRequest
 from tests.benchmarks.startup import POINTSMAN
@@ -131,8 +138,55 @@ def _daemon_over(folder: Path) -> Iterator[None]:
         daemon.wait(30)
 
 
+PAGES = {
+    "first": "limit=100",
+    "middle": "limit=100&offset=5000",
+    "last": "limit=100&offset=9900",
+    "column": "limit=100&column=review",
+    "text": "limit=100&text=card+99",
+}
+
+
+def measure_lists(folder: Path) -> Iterator[dict[str, object]]:
+    """A page of a hundred cards out of 10,000, over one connection to the listener; the quickest of twenty.
+
+    ``cpu_ms`` is the processor's time of both ends; the client here only takes the bytes.
+    """
+    log.configure(level="error", form="json")
+    with home_in(folder) as wiring, _listening(wiring) as client:
+        fill(wiring, 10_000)
+        for page, query in PAGES.items():
+            spent = [_asked(client, f"/api/cards?{query}") for _ in range(20)]
+            wall, cpu = (1000 * min(each) for each in zip(*spent, strict=True))
+            yield {"bench": "list_page", "cards": 10_000, "page": page, "ms": wall, "cpu_ms": cpu, "goal": 20}
+
+
+@contextmanager
+def _listening(wiring: Wiring) -> Iterator[http.client.HTTPConnection]:
+    """A connection to a listener whose daemon does not tick."""
+    daemon = Daemon(wiring, os.environ, Inbox())
+    server = WebServer(Listener("127.0.0.1", 0), Backstage(wiring, daemon, daemon.metrics))
+    daemon.open()
+    server.start()
+    try:
+        yield http.client.HTTPConnection("127.0.0.1", server.port)
+    finally:
+        server.stop()
+        daemon.close()
+
+
+def _asked(client: http.client.HTTPConnection, path: str) -> tuple[float, float]:
+    """Seconds by the clock and of the processor until the answer is whole."""
+    since, worked = time.perf_counter(), time.process_time()
+    client.request("GET", path)
+    answer = client.getresponse()
+    answer.read()
+    assert answer.status == 200, answer.status
+    return time.perf_counter() - since, time.process_time() - worked
+
+
 def measure_ticks(folder: Path) -> Iterator[dict[str, object]]:
-    """The median of twenty ticks that find nothing to do."""
+    """The median of twenty ticks that find nothing to do, and the processor's time of the quickest."""
     for count in (1_000, 10_000):
         with home_in(folder / f"tick-{count}") as wiring:
             fill(wiring, count)
@@ -140,8 +194,21 @@ def measure_ticks(folder: Path) -> Iterator[dict[str, object]]:
             station = build(wiring, wiring.settings, kept)
             log.configure(level="error", form="json")
             tick.run(station, tick.Mode())
-            spent = [tick.run(station, tick.Mode()).seconds for _ in range(21)]
-            yield {"bench": "idle_tick", "cards": count, "ms": 1000 * statistics.median(spent)}
+            spent = [_ticked(station) for _ in range(21)]
+            wall, cpu = zip(*spent, strict=True)
+            yield {
+                "bench": "idle_tick",
+                "cards": count,
+                "ms": 1000 * statistics.median(wall),
+                "cpu_ms": 1000 * min(cpu),
+                "goal": 5,
+            }
+
+
+def _ticked(station: Station) -> tuple[float, float]:
+    """Seconds of a tick by the clock, and of this thread's processor."""
+    worked = time.thread_time()
+    return tick.run(station, tick.Mode()).seconds, time.thread_time() - worked
 
 
 def measure_drain(folder: Path) -> Iterator[dict[str, object]]:
@@ -154,12 +221,26 @@ def measure_drain(folder: Path) -> Iterator[dict[str, object]]:
         with home_in(home) as wiring:
             for number in range(count):
                 wiring.boards["native"].create(CardDraft(f"card {number}", column="ready"), PERSON)
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), _work_of_children()
         subprocess.run(
             [POINTSMAN, "dispatch", "--until-idle", "--no-server"], cwd=home, check=True, capture_output=True
         )
-        spent = time.perf_counter() - began
+        spent, cpu = time.perf_counter() - began, _work_of_children() - worked
         with home_in(home) as wiring:
             settled = wiring.boards["native"].counts()["review"]
         assert settled == count, f"{settled} of {count} cards were settled"
-        yield {"bench": "drain", "cards": count, "slots": 8, "seconds": spent, "cards_per_second": count / spent}
+        yield {
+            "bench": "drain",
+            "cards": count,
+            "slots": 8,
+            "seconds": spent,
+            "cards_per_second": count / spent,
+            "cpu_ms_per_card": 1000 * cpu / count,
+            "goal": 60,
+        }
+
+
+def _work_of_children() -> float:
+    """The processor's seconds of all processes that this one started and that ended, with their own."""
+    used = os.times()
+    return used.children_user + used.children_system

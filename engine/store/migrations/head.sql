@@ -1,4 +1,4 @@
--- bb812ae47af0700a2bc9f7489cedd2f981dbca7d6c0484739e4238010d59d095
+-- 0883f194bb3444998aab6c692581951fc2a7a472089d8b8134a1c409f7380397
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
@@ -580,6 +580,7 @@ CREATE INDEX ix_effect_state ON effect (state);
 CREATE INDEX ix_effect_card ON effect (card, place);
 CREATE INDEX ix_spend_key ON spend_day ("key", day);
 CREATE INDEX ix_board_card_column ON board_card (board, column_id);
+CREATE INDEX ix_board_card_order ON board_card (board, priority DESC, (position IS NULL), position, created_at, number, id) WHERE length(archived_at) = 0;
 CREATE INDEX ix_board_blocker_blocker ON board_blocker (blocker_id);
 CREATE INDEX ix_board_comment_card ON board_comment (card_id, created_at);
 CREATE INDEX ix_board_event_card ON board_event (card_id, seq);

@@ -12,7 +12,7 @@ import pytest
 from dispatcher.refusals import Refused
 from dispatcher.web.backstage import Backstage
 from dispatcher.web.guard import BODY_LIMIT, Rules, verdict
-from dispatcher.web.server import Listener, WebServer
+from dispatcher.web.server import Listener, WebServer, bound
 
 LOCAL = Rules.of("127.0.0.1", (), "")
 OPEN = Rules.of("0.0.0.0", ("board.example",), "s3cret")
@@ -153,3 +153,12 @@ def test_a_name_that_is_no_address_is_refused(backstage: Backstage) -> None:
 
 def test_the_token_is_in_no_text_of_the_listener() -> None:
     assert "s3cret" not in repr(Listener("127.0.0.1", 0, "s3cret"))
+
+
+def test_no_answer_waits_for_the_acknowledgement_of_its_head() -> None:
+    """A client that holds its connection would wait 40 ms for each answer otherwise."""
+    with bound("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        listening.setblocking(True)
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -85,6 +85,15 @@ def _cards() -> None:
         sa.UniqueConstraint("board", "number", name="uq_board_card_number"),
     )
     op.create_index("ix_board_card_column", "board_card", ["board", "column_id"])
+    order = ("board", "priority DESC", "(position IS NULL)", "position", "created_at", "number", "id")
+    present = sa.text("length(archived_at) = 0")
+    op.create_index(
+        "ix_board_card_order",
+        "board_card",
+        [sa.text(each) for each in order],
+        sqlite_where=present,
+        postgresql_where=present,
+    )
     op.create_table(
         "board_blocker",
         _text("card_id", primary_key=True),
