@@ -51,7 +51,11 @@ class EngineRuns:
         """Execute the next attempt until it stops; answers that were recorded and not consumed go with it (R13)."""
         record = self._store.runs.get(run_id)
         answers = self._recorded(run_id) if states.requires_answers(record.status) else None
-        self._engine.resume(ResumeRequest(run_id, answers=answers, attended=attended, claimed=claimed))
+        self.take_up(ResumeRequest(run_id, answers=answers, attended=attended, claimed=claimed))
+
+    def take_up(self, request: ResumeRequest) -> None:
+        """Execute a resume as somebody asked for it, until it stops."""
+        self._engine.resume(request)
 
     def promote(self, run_id: str, *, from_ahead: bool = False) -> bool:
         """Promote an orphan under its lock; a claim from ahead of our clock has waited its graces already."""

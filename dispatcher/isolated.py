@@ -11,15 +11,18 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from dispatcher.engine_door import EngineRuns
 from dispatcher.station import INTERRUPT_LEASE_LOST, LaunchOrder
 from engine import errors, states
+from engine.api import ResumeRequest
 from engine.detached import Detached, start
 from engine.errors import EngineError, LeaseLost, LockHeld
 from engine.process import signal_group
+from engine.run import BudgetAsk
 from engine.store.changes import StopKind
 from engine.store.groups import Groups
 from engine.store.locks import RunLock
@@ -63,8 +66,11 @@ class IsolatedRuns(EngineRuns):
         """Execute the next attempt in a process, until it has ended."""
         record = self._store.runs.get(run_id)
         answers = self._recorded(run_id) if states.requires_answers(record.status) else None
-        given = {"answers": None if answers is None else dict(answers), "attended": attended}
-        self._execute(run_id, {"kind": "resume", **given}, claimed)
+        self.take_up(ResumeRequest(run_id, answers=answers, attended=attended, claimed=claimed))
+
+    def take_up(self, request: ResumeRequest) -> None:
+        """Execute a resume as somebody asked for it in a process, until it has ended."""
+        self._execute(request.run_id, order_of(request), request.claimed)
 
     def interrupt(self, run_id: str, cause: str) -> bool:
         """Write the cause into the run's row, which its process watches."""
@@ -139,6 +145,36 @@ class IsolatedRuns(EngineRuns):
         process.tell(GO)
 
 
+def order_of(request: ResumeRequest) -> dict[str, object]:
+    """A resume as the process is told it; its lock and its id are added by who starts the process."""
+    return {
+        "kind": "resume",
+        "answers": None if request.answers is None else dict(request.answers),
+        "texts": dict(request.texts),
+        "file": str(request.file) if request.file is not None else None,
+        "force": request.force,
+        "ask": asdict(request.ask),
+        "attended": request.attended,
+        "only": request.only,
+    }
+
+
+def request_of(order: Mapping[str, Any], claimed: Callable[[], None]) -> ResumeRequest:
+    """The resume that the order tells."""
+    return ResumeRequest(
+        run_id=order["run_id"],
+        file=Path(order["file"]) if order["file"] is not None else None,
+        texts=order["texts"],
+        answers=order["answers"],
+        force=order["force"],
+        ask=BudgetAsk(**order["ask"]),
+        attended=order["attended"],
+        only=order["only"],
+        claimed=claimed,
+        lock_fd=order["lock"],
+    )
+
+
 def refusal_line(problem: EngineError) -> str:
     """A refusal as the process says it."""
     return json.dumps({"code": problem.code, "message": problem.message, "hint": problem.hint})
@@ -159,4 +195,14 @@ _BY_CODE = {
     for each in vars(errors).values()
     if isinstance(each, type) and issubclass(each, EngineError) and each is not EngineError
 }
-__all__ = ["CLAIMED", "INTERRUPT_LEASE_LOST", "SIGNS", "STOP", "IsolatedRuns", "Surrounding", "refusal_line"]
+__all__ = [
+    "CLAIMED",
+    "INTERRUPT_LEASE_LOST",
+    "SIGNS",
+    "STOP",
+    "IsolatedRuns",
+    "Surrounding",
+    "order_of",
+    "refusal_line",
+    "request_of",
+]

@@ -33,6 +33,7 @@ from engine.store.store import Store
 
 if TYPE_CHECKING:
     from connectors.forge.board import LabelBoard
+    from engine.api import ResumeRequest
 
 REMOVED = "removed from the configuration; what it has under way is watched to its end"
 """Why nothing is picked up from a board that the configuration names no more."""
@@ -154,6 +155,14 @@ class EngineDoor(Protocol):
 
     def budget_stop(self, run_id: str) -> Mapping[str, object]:
         """``axis``, ``used`` and ``limit`` of the budget that stopped the run."""
+        ...
+
+
+class PersonsDoor(EngineDoor, Protocol):
+    """The engine as people reach it through the daemon as well; every daemon's own station has it."""
+
+    def take_up(self, request: ResumeRequest) -> None:
+        """Execute a resume as it was asked for, until it stops. Raises the engine's refusals."""
         ...
 
 

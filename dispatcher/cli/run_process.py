@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from config.environment import process_environment
 from dispatcher.cli.session import Session
-from dispatcher.isolated import CLAIMED, INTERRUPT_LEASE_LOST, SIGNS, STOP, refusal_line
+from dispatcher.isolated import CLAIMED, INTERRUPT_LEASE_LOST, SIGNS, STOP, refusal_line, request_of
 from engine.errors import EngineError
 
 if TYPE_CHECKING:
@@ -57,12 +57,11 @@ def _session(store_dir: Path, config: str) -> Session:
 
 
 def _execute(engine: Engine, order: dict[str, Any], claimed: Callable[[], None]) -> None:
-    from engine.api import LaunchRequest, ResumeRequest
+    from engine.api import LaunchRequest
 
     run_id, lock = order["run_id"], order["lock"]
     if order["kind"] == "resume":
-        answers, attended = order["answers"], order["attended"]
-        engine.resume(ResumeRequest(run_id, answers=answers, attended=attended, claimed=claimed, lock_fd=lock))
+        engine.resume(request_of(order, claimed))
         return
     values = order["vars"]
     request = LaunchRequest(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dispatcher import __version__, log
 from dispatcher.building import Kept, build
@@ -32,7 +32,9 @@ from engine.errors import EngineError, StoreError
 from engine.store.owners import owner_here
 
 if TYPE_CHECKING:
+    from dispatcher.station import PersonsDoor
     from dispatcher.wiring import Wiring
+    from engine.api import ResumeRequest
 
 _log = log.get(__name__)
 _DESIRED = {
@@ -284,6 +286,10 @@ class Daemon:
         key = link.key if link is not None else ("", run_id)
         used = Work(key, run_id, "", link.bot if link else "", since=self.clock.monotonic())
         return self.slots.submit(used, work)
+
+    def take_up(self, request: ResumeRequest) -> None:
+        """Execute a person's resume until it stops: in this thread, or in a process of its own."""
+        cast("PersonsDoor", self.station.engine).take_up(request)
 
 
 def _list(state: Mapping[str, object], name: str) -> Sequence[object]:

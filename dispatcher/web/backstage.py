@@ -16,6 +16,7 @@ from fastapi import Depends, Request
 if TYPE_CHECKING:
     from dispatcher.metrics import Metrics
     from dispatcher.wiring import Wiring
+    from engine.api import ResumeRequest
 
 
 class DaemonDoor(Protocol):
@@ -46,6 +47,10 @@ class DaemonDoor(Protocol):
 
         Raises ``Refused`` while the daemon stops.
         """
+        ...
+
+    def take_up(self, request: ResumeRequest) -> None:
+        """Execute a resume until it stops, where runs execute; called as the work of ``execute``."""
         ...
 
 

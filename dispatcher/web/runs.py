@@ -7,6 +7,7 @@ comes when the run is claimed, so that a crash behind the answer loses nothing (
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +32,9 @@ router = APIRouter(prefix="/api/runs", tags=["runs"], default_response_class=Doc
 
 _log = log.get(__name__)
 
-CLAIM_SECONDS = 10.0
+SLOT_SECONDS, LOOK = 5.0, 0.05
+"""How long an earlier attempt of the run may take to end behind its stop, and between two looks."""
+CLAIM_SECONDS = 30.0
 """How long an admitted resume may take to be claimed before the answer says that it was not."""
 NO_BASELINE = "no_baseline"
 """Why a list of commits is not available: the run has no commit to compare with."""
@@ -134,7 +137,7 @@ def _execute(behind: Backstage, request: ResumeRequest, claimed: threading.Event
 
     def work() -> None:
         try:
-            behind.wiring.engine.resume(request)
+            behind.door.take_up(request)
         except EngineError as error:
             if claimed.is_set():
                 _log.warning("run.attempt_lost", run_id=request.run_id, error=error.message)
@@ -143,12 +146,22 @@ def _execute(behind: Backstage, request: ResumeRequest, claimed: threading.Event
         finally:
             claimed.set()
 
-    if not behind.door.execute(request.run_id, work):
-        raise Refused("already_running", f"Run {request.run_id} is being started already.", "Wait for it.")
+    _given_a_slot(behind, request, work)
     if not behind.wiring.clock.wait(claimed, CLAIM_SECONDS):
         raise Refused("lock_held", f"Run {request.run_id} could not be claimed in time.", "Look at it, then try again.")
     if lost:
         raise lost[0]
+
+
+def _given_a_slot(behind: Backstage, request: ResumeRequest, work: Callable[[], None]) -> None:
+    """Begin the work; where the card's slot is still used by the attempt that just stopped, when that is gone."""
+    clock = behind.wiring.clock
+    end = clock.monotonic() + SLOT_SECONDS
+    while not behind.door.execute(request.run_id, work):
+        if clock.monotonic() >= end:
+            raise Refused("already_running", f"Run {request.run_id} is being started already.", "Wait for it.")
+        clock.wait(threading.Event(), LOOK)
+        behind.wiring.engine.admit_resume(request)
 
 
 def _ask(budget: Budget) -> BudgetAsk:

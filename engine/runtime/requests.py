@@ -77,6 +77,7 @@ class ResumeRequest:
     win.
     ``file`` names the source when it moved. ``force`` accepts a changed source, ``force_stale`` takes over a run whose
     owner is dead. ``attended`` says that a person asks for it. ``claimed`` is called once, when the run is ours.
+    ``only`` names the one status from which the run may be claimed: what was decided about it holds for no other.
     """
 
     run_id: str
@@ -88,6 +89,7 @@ class ResumeRequest:
     ask: BudgetAsk = field(default_factory=BudgetAsk)
     timeout: float = 0.0
     attended: bool = True
+    only: str = ""
     within: StopCell | None = None
     lent: Mapping[str, Lent] = field(default_factory=dict)
     claimed: Callable[[], None] = _nobody

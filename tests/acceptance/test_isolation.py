@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.kit.daemons import CONFIG, Site
@@ -96,7 +98,7 @@ def test_a_run_outlives_its_daemon_and_is_settled_by_the_next(site: Site, number
     assert first.wait(15) == (0 if number is signal.SIGTERM else -number)
     assert owners(site) == [process]
     second = daemon(site)
-    site.until(lambda: site.logged("claim.adopted"))
+    site.until(lambda: bool(site.logged("claim.adopted")))
     (site.folder / "go").touch()
     record = settled(site)
     assert (record["run_id"], record["status"]) == (run_id, "finished")
@@ -114,7 +116,7 @@ def test_a_run_that_was_found_again_uses_its_slot(site: Site) -> None:
     first.kill()
     first.wait(15)
     daemon(site)
-    site.until(lambda: site.logged("claim.adopted"))
+    site.until(lambda: bool(site.logged("claim.adopted")))
     site.do("card", "create", "--title", "other", "--column", "ready")
     site.until(lambda: (site.card(2)["idle_reason"] or {}).get("code") == "no_slot")
     assert site.trace("other") == []
@@ -153,3 +155,34 @@ def test_once_waits_for_its_processes(site: Site) -> None:
     site.do("card", "create", "--title", "trace", "--column", "ready")
     assert site.once() == 0
     assert (site.card()["column"], site.trace()) == ("review", ["a", "b", "c"])
+
+
+def test_a_run_that_a_person_resumes_over_http_is_a_process_too(site: Site) -> None:
+    """D110, engine.md 12.3: the answer is admitted by the daemon and executed beside it; the daemon may die then."""
+    asks = BOT.replace("FOLDER", str(site.folder)).replace("  entry: a\n", "  entry: ask\n  ask -> a\n")
+    form = 'schema answer:\n  ok: bool\n\nhuman ask:\n  instructions: "go on?"\n  output: answer\n\nworkflow work:'
+    (site.folder / "bots" / "work.bot").write_text(asks.replace("workflow work:", form))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    started = site.start("dispatch", "--port", str(port))
+    site.do("card", "create", "--title", "trace", "--column", "ready")
+    site.until(lambda: site.card()["last_run_status"] == "paused_waiting_human")
+    run_id = site.card()["last_run"]
+    resume = f"http://127.0.0.1:{port}/api/runs/{run_id}/resume"
+    refused = httpx.post(resume, json={"answers": {"ok": "perhaps"}}, timeout=60, trust_env=False)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid_answers")
+    taken = httpx.post(
+        resume, json={"answers": {"ok": True}, "budget": {"max_duration": "4h"}}, timeout=60, trust_env=False
+    )
+    assert (taken.status_code, taken.json()["status"]) == (202, "running"), taken.text
+    site.until((site.folder / "started").exists)
+    (process,) = owners(site)
+    assert process != started.pid
+    started.kill()
+    started.wait(15)
+    (site.folder / "go").touch()
+    site.until(lambda: not owners(site))
+    daemon(site)
+    record = settled(site)
+    assert (record["run_id"], record["status"], record["outputs"]["ask"]) == (run_id, "finished", {"ok": True})
+    assert site.trace() == ["a", "b", "c"]

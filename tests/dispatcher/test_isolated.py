@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dispatcher import isolated
-from dispatcher.isolated import refusal_line
+from dispatcher.isolated import order_of, refusal_line, request_of
 from engine import errors
+from engine.api import ResumeRequest
 from engine.detached import start
 from engine.errors import EngineError, RunConflict, SourceChanged
+from engine.run import BudgetAsk
 from engine.store.locks import RunLock, held
 
 KINDS = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, EngineError)]
@@ -58,3 +61,22 @@ def test_the_process_hears_the_end_of_a_daemon_and_goes_on(tmp_path: Path) -> No
     process.hang_up()
     assert (process.hear(), process.wait()) == ("the end", 0)
     process.tell("nobody listens")
+
+
+def test_a_resume_arrives_at_the_process_as_it_was_asked_for() -> None:
+    """Answers, caps, force, another source and the status that it was decided about, through JSON."""
+    asked = ResumeRequest(
+        "r1",
+        file=Path("/b/work.bot"),
+        texts={"note": "@/f"},
+        answers={"ok": True, "n": 1.5, "list": ["a"]},
+        force=True,
+        ask=BudgetAsk(2.5, 1000, 60.0, 3, 2),
+        attended=False,
+        only="failed_resumable",
+    )
+    order = json.loads(json.dumps({**order_of(asked), "run_id": "r1", "lock": 7}))
+    told = request_of(order, asked.claimed)
+    assert told == replace(asked, lock_fd=7)
+    plain = json.loads(json.dumps({**order_of(ResumeRequest("r2")), "run_id": "r2", "lock": -1}))
+    assert request_of(plain, asked.claimed) == ResumeRequest("r2")

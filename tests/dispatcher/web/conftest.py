@@ -14,6 +14,7 @@ from dispatcher.metrics import Metrics
 from dispatcher.web.backstage import Backstage
 from dispatcher.web.server import Listener, WebServer
 from dispatcher.wiring import Wiring
+from engine.api import ResumeRequest
 
 
 class NotingDoor:
@@ -24,7 +25,9 @@ class NotingDoor:
         self.asked: list[tuple[str, ...]] = []
         self.document: dict[str, object] = {"name": "test", "ready": True, "slots": {"used": 0, "max": 4}}
         self.threads: list[threading.Thread] = []
-        self.busy = False
+        self.busy = 0
+        """So often a card's slot is used still."""
+        self.wiring: Wiring | None = None
 
     def state(self) -> dict[str, object]:
         return self.document
@@ -43,10 +46,15 @@ class NotingDoor:
 
     def execute(self, run_id: str, work: Callable[[], None]) -> bool:
         if self.busy:
+            self.busy -= 1
             return False
         self.threads.append(threading.Thread(target=work, name=run_id))
         self.threads[-1].start()
         return True
+
+    def take_up(self, request: ResumeRequest) -> None:
+        assert self.wiring is not None
+        self.wiring.engine.resume(request)
 
 
 @pytest.fixture
@@ -64,6 +72,7 @@ def wiring(tmp_path: Path) -> Iterator[Wiring]:
 
 @pytest.fixture
 def backstage(wiring: Wiring, door: NotingDoor) -> Iterator[Backstage]:
+    door.wiring = wiring
     yield Backstage(wiring, door, Metrics("0"))
     for thread in door.threads:
         thread.join(30)

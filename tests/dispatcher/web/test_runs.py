@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,9 @@ import httpx
 import pytest
 
 from dispatcher.wiring import Wiring
-from engine.api import LaunchRequest
+from engine.api import LaunchRequest, ResumeRequest
 from tests.dispatcher.web.conftest import NotingDoor
+from tests.kit.clock import FakeClock
 
 ASKING = """schema answer:
   ok: bool
@@ -89,9 +92,42 @@ def test_a_resume_is_claimed_when_it_is_answered_and_goes_on_to_its_end(
     assert post(client, path) == (409, "wrong_status")
 
 
-def test_a_card_whose_slot_is_taken_is_a_conflict(client: httpx.Client, paused: str, door: NotingDoor) -> None:
-    door.busy = True
+def test_a_card_whose_slot_is_taken_is_a_conflict(
+    client: httpx.Client, paused: str, door: NotingDoor, wiring: Wiring
+) -> None:
+    door.busy, wiring.clock = 10**6, FakeClock()
     assert post(client, f"/api/runs/{paused}/resume", answers={"ok": True}) == (409, "already_running")
+
+
+def test_an_answer_waits_for_the_attempt_that_asked_to_give_its_slot_back(
+    client: httpx.Client, paused: str, door: NotingDoor
+) -> None:
+    """D110: a run is paused before its thread, or its process, has ended."""
+    door.busy = 3
+    assert post(client, f"/api/runs/{paused}/resume", answers={"ok": True})[0] == 202
+    assert (door.busy, len(door.threads)) == (0, 1)
+
+
+def test_a_run_that_another_resumed_while_the_slot_was_waited_for_is_refused(
+    client: httpx.Client, paused: str, door: NotingDoor, wiring: Wiring
+) -> None:
+    clock = Meanwhile(lambda: wiring.engine.resume(ResumeRequest(paused, answers={"ok": True})))
+    door.busy, wiring.clock = 10**6, clock
+    assert post(client, f"/api/runs/{paused}/resume", answers={"ok": True}) == (409, "wrong_status")
+
+
+class Meanwhile(FakeClock):
+    """A clock during whose first wait something happens."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        super().__init__()
+        self.happens: Callable[[], object] | None = happens
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        happens, self.happens = self.happens, None
+        if happens is not None:
+            happens()
+        return super().wait(event, seconds)
 
 
 def test_a_cancelled_run_says_so_and_a_second_cancel_is_a_conflict(client: httpx.Client, paused: str) -> None:
