@@ -66,6 +66,12 @@ def recover_writes(station: Station, boards: Collection[str], now: datetime) -> 
             finish()
 
 
+def ambiguous(world: World) -> tuple[EffectRecord, ...]:
+    """Every call whose answer was lost and that nobody has settled, oldest first."""
+    effects = world.station.store.effects
+    return world.unchanged("effects", None, lambda: effects.list(states=(EffectState.AMBIGUOUS,)))
+
+
 def stopping(world: World, run_id: str) -> tuple[EffectRecord, ...]:
     """The calls because of which the run, or a child run that it waits for, stopped; settled or not, oldest first."""
     store = world.station.store

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dispatcher.breakers import CARD, OPEN, TRIAL
+from dispatcher.doubts import ambiguous
 from dispatcher.policy import Action
 from dispatcher.world import Gauges, World, cause_of
 from engine import states
-from engine.run import EffectState
 
 LOOK_EVERY = 60.0
 """Seconds between two counts of the workspace folders and of the day's cost where no cap needs it."""
@@ -101,11 +101,11 @@ def _look_around(world: World) -> Gauges:
     station.memory.looked_around = now
     if not world.daemon.spend_limit:
         station.memory.spent_today = station.store.spend.on(world.now.date())
-    effects = station.store.effects
-    doubts = [each.settled_at or each.created_at for each in effects.list(states=(EffectState.AMBIGUOUS,))]
+    doubts = [each.settled_at or each.created_at for each in ambiguous(world)]
+    counted = world.unchanged("effects by state", None, station.store.effects.by_state)
     oldest = min(doubts).timestamp() if doubts else 0.0
     return {
         "pointsman_workspaces": {(state,): float(n) for state, n in station.workspaces.counts().items()},
-        "pointsman_effects": {(state,): float(n) for state, n in effects.by_state().items()},
+        "pointsman_effects": {(state,): float(n) for state, n in counted.items()},
         "pointsman_effects_ambiguous_oldest_timestamp_seconds": {(): oldest},
     }

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from dispatcher.candidate import Desired
+from dispatcher.doubts import ambiguous
 from dispatcher.ledger.records import Key
 from dispatcher.reasons import Reason, render
 from dispatcher.station import REMOVED
 from dispatcher.troubles import last_error_document
 from dispatcher.world import BoardRead, World, cause_of
-from engine.run import EffectState
 
 Document = dict[str, object]
 
@@ -69,11 +69,9 @@ def document(world: World) -> Document:
 
 def _effects(world: World) -> Document:
     """The remote calls whose answer was lost and that nobody has settled."""
-    effects = world.station.store.effects
-    found = world.unchanged("effects", None, lambda: effects.list(states=(EffectState.AMBIGUOUS,)))
     unsettled = [
         {"id": each.id, "run_id": each.run_id, "node_id": each.node_id, "operation": each.operation}
-        for each in found
+        for each in ambiguous(world)
         if each.doubtful and not each.dropped_by
     ]
     return {"ambiguous": len(unsettled), "unsettled": unsettled}

@@ -67,6 +67,7 @@ _OF_RUNS = Among(_EFFECT.columns, _EFFECT.c.run_id)
 _IN_STATES = Among(_EFFECT.columns, _EFFECT.c.state)
 _STOPPING = Among(_EFFECT.columns, _EFFECT.c.run_id, _EFFECT.c.stopped_run == 1)
 _APART = Among(_EFFECT.columns, _EFFECT.c.state, _EFFECT.c.run_id == "")
+_BY_STATE = Prepared(select(_EFFECT.c.state, func.count()).group_by(_EFFECT.c.state))
 ASKED_KEPT = 20
 """How many answers of the forge a row keeps, the newest."""
 _STOPS = (StopKind.INTERRUPT, StopKind.CANCEL)
@@ -178,9 +179,9 @@ class Effects:
 
     def by_state(self) -> Mapping[str, int]:
         """How many rows there are in each state."""
-        query = select(_EFFECT.c.state, func.count()).group_by(_EFFECT.c.state)
-        with self._database.read() as connection:
-            return {str(state): int(count) for state, count in connection.execute(query)}
+        with self._database.read_raw() as cursor:
+            counted = _BY_STATE.run(cursor, {})
+            return {str(state): int(count) for state, count in iter(counted.fetchone, None)}
 
     def done_on(self, connections: Iterable[str], operations: Iterable[str], most: int) -> tuple[EffectRecord, ...]:
         """The newest calls of these operations that runs made over these connections, newest first."""
