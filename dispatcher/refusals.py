@@ -114,6 +114,7 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "column_lost": _FORBIDDEN,
         "move_pending": _FORBIDDEN,
         "effect_pending": _FORBIDDEN,
+        "precondition_failed": Meaning(5, 412),
         # who asks
         "unauthorized": Meaning(1, 401),
         "forbidden": Meaning(1, 403),

@@ -5,9 +5,10 @@ Cards of a forge are listed, shown, moved and commented on through it; what else
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 
 from connectors.base import CardQuery, Move, Moved, Place, ShownBoard
 from connectors.base import Refused as NotMoved
@@ -32,11 +33,32 @@ from dispatcher.web.models import (
     PatchCard,
     PlaceCard,
 )
+from dispatcher.web.validators import names, tag_of
 
 router = APIRouter(prefix="/api/cards", tags=["cards"], default_response_class=Document)
 
 Run = Annotated[str, Header(alias="X-Pointsman-Run", description="the run whose tool asks; it counts as a bot")]
 Board = Annotated[str, Query(description="the board; default: the first native one")]
+Match = Annotated[
+    str, Header(alias="If-Match", description="the ETag of the card as it was read; 412 when it is another")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a change says beside its body: on which board, by which run, of which reading of the card."""
+
+    board: str
+    run: str
+    match: str
+
+
+def asked(board: Board = "", x_run: Run = "", if_match: Match = "") -> Asked:
+    """From query and headers."""
+    return Asked(board, x_run, if_match)
+
+
+How = Annotated[Asked, Depends(asked)]
 
 
 @router.get("")
@@ -107,9 +129,10 @@ def show_card(behind: Behind, card_id: str, board: Board = "") -> Document:
 
 
 @router.patch("/{card_id}")
-def patch_card(behind: Behind, card_id: str, body: PatchCard, board: Board = "", x_run: Run = "") -> Document:
-    """Change what the body names; 409 when it carries a version that is not the card's."""
-    native, card = _own_card(behind, card_id, board)
+def patch_card(behind: Behind, card_id: str, body: PatchCard, how: How) -> Document:
+    """Change what the body names; 409 when it carries a version that is not the card's, 412 by ``If-Match``."""
+    native, card = _own_card(behind, card_id, how.board)
+    version = _version(behind, native, card, body.version, how.match)
     patch = CardPatch(
         title=body.title,
         body=body.body,
@@ -123,20 +146,21 @@ def patch_card(behind: Behind, card_id: str, body: PatchCard, board: Board = "",
         not_before=body.not_before,
         url=body.url,
         column=body.column,
-        version=None if body.version is None else str(body.version),
+        version=version,
     )
     if body.last_run is not None:
         point(behind.wiring, card, body.last_run)
-    card = native.update(card.id, patch, _mover(x_run))
+    card = native.update(card.id, patch, _mover(how.run))
     return Document(_documents(behind, [card])[0])
 
 
 @router.post("/{card_id}/move")
-def move_card(behind: Behind, card_id: str, body: MoveCard, board: Board = "", x_run: Run = "") -> Document:
-    """Move a card; 409 when it is not where, or not as, the body expects it."""
-    shown, card = _card(behind, card_id, board)
-    version = card.version if body.version is None else str(body.version)
-    card = _moved(shown, card, Move(body.to, _mover(x_run), body.expect, version, body.reason))
+def move_card(behind: Behind, card_id: str, body: MoveCard, how: How) -> Document:
+    """Move a card; 409 when it is not where, or not as, the body expects it, 412 by ``If-Match``."""
+    shown, card = _card(behind, card_id, how.board)
+    version = _version(behind, shown, card, body.version, how.match)
+    move = Move(body.to, _mover(how.run), body.expect, version or card.version, body.reason)
+    card = _moved(shown, card, move)
     return Document(_documents(behind, [card])[0])
 
 
@@ -231,6 +255,21 @@ def _moved(board: ShownBoard, card: Card, move: Move) -> Card:
         return answer.card
     why = answer.why if isinstance(answer, NotMoved) else "it was deleted"
     raise Refused("card_conflict", f"Card #{card.number} was not moved: {why}.", "Read it again, then move it.")
+
+
+def _version(behind: Backstage, board: ShownBoard, card: Card, told: str | int | None, match: str) -> str | None:
+    """The version that the change must find: the body's, else the one whose document ``If-Match`` names.
+
+    Raises Refused (412) when the card reads otherwise by now; what changes behind this look is the version's matter.
+    """
+    version = None if told is None else str(told)
+    if not match:
+        return version
+    read = Document(whole_document(board, card, behind.wiring.ledger, behind.wiring.store.runs))
+    if not names(match.encode("latin-1"), tag_of(bytes(read.body))):
+        text = f"Card #{card.number} is no longer as it was read."
+        raise Refused("precondition_failed", text, "Read it again, then change it.")
+    return version or card.version
 
 
 def _documents(behind: Backstage, cards: list[Card] | tuple[Card, ...]) -> list[Json]:

@@ -49,9 +49,9 @@ class _Answer:
             await self._whole(self._start)
 
     async def _whole(self, start: Message) -> None:
-        tag = f'"{hashlib.blake2b(self._body, digest_size=12).hexdigest()}"'.encode()
+        tag = tag_of(self._body)
         headers = [*start["headers"], (b"etag", tag)]
-        if any(_names(value, tag) for value in self._known):
+        if any(names(value, tag) for value in self._known):
             kept = [pair for pair in headers if pair[0].lower() not in (b"content-length", b"content-type")]
             await self._send({**start, "status": 304, "headers": kept})
             await self._send({"type": "http.response.body", "body": b""})
@@ -65,7 +65,12 @@ def _may_be_tagged(start: Message) -> bool:
     return start["status"] == 200 and any(kind.startswith(_TAGGED) for kind in kinds)
 
 
-def _names(value: bytes, tag: bytes) -> bool:
+def tag_of(body: bytes) -> bytes:
+    """The tag of a document or page: the quoted digest of its bytes."""
+    return f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'.encode()
+
+
+def names(value: bytes, tag: bytes) -> bool:
     """Whether the header names the tag; a weak one of the same text, as a proxy makes it, is the same here."""
     each = [part.strip().removeprefix(b"W/") for part in value.split(b",")]
     return tag in each or b"*" in each

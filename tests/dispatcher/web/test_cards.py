@@ -51,6 +51,33 @@ def test_a_stale_version_or_another_column_is_a_conflict_and_changes_nothing(cli
     assert (found["title"], found["column"]) == ("two", card["column"])
 
 
+def test_a_card_is_changed_only_as_it_was_read_when_the_request_says_so(client: httpx.Client) -> None:
+    """``If-Match`` with the ETag of the card: another text, place or comment since is 412, and nothing is changed."""
+    create(client, column="backlog")
+
+    def tag() -> str:
+        return client.get("/api/cards/1").headers["etag"]
+
+    def change(tag: str, **body: Any) -> httpx.Response:
+        return client.patch("/api/cards/1", json=body, headers={"If-Match": tag})
+
+    def move(tag: str, to: str) -> httpx.Response:
+        return client.post("/api/cards/1/move", json={"to": to}, headers={"If-Match": tag})
+
+    first = tag()
+    assert change(first, title="two").json()["title"] == "two"
+    assert code(change(first, title="three")) == (412, "precondition_failed")
+    assert code(move(first, "ready")) == (412, "precondition_failed")
+    assert code(change(tag(), title="three", version="1")) == (409, "card_conflict")
+    assert move(f'"other", W/{tag()}', "ready").json()["column"] == "ready"
+    read = tag()
+    client.post("/api/cards/1/comments", json={"text": "hello"})
+    assert code(change(read, title="three")) == (412, "precondition_failed")
+    assert change("*", title="three").status_code == 200
+    found = client.get("/api/cards/1").json()
+    assert (found["title"], found["column"]) == ("three", "ready")
+
+
 @pytest.mark.parametrize(
     ("body", "named"),
     [
