@@ -188,7 +188,8 @@ def board_facts(world: World, name: str) -> BoardFacts:
     """What holds every card of that board."""
     read = world.reads[name]
     facts: dict[str, object] = {}
-    if read.error:
+    held = credential(read, world.station.boards[name].kind)
+    if read.error and not held:
         last = world.station.memory.last_complete.get(name)
         age = f"{(world.now - last).total_seconds():.0f} s" if last else "never"
         facts["unreadable"] = {"board": name, "error": read.error, "age": age}
@@ -200,11 +201,26 @@ def board_facts(world: World, name: str) -> BoardFacts:
     return BoardFacts(
         name=name,
         eligible=read.eligible,
-        partial=read.partial,
+        partial=None if held else read.partial,
         breaker=breakers.of_board(world, name),
+        throttled=held.get(Reason.CREDENTIAL_THROTTLED),
+        refused=held.get(Reason.CREDENTIAL_REFUSED),
         wip_full=_wip_full(world, read),
         **facts,  # type: ignore[arg-type]
     )
+
+
+def credential(read: BoardRead, kind: str) -> dict[Reason, Mapping[str, object]]:
+    """Whether the board's credential is refused by its forge, or waits for it; at most one, with its facts."""
+    told = read.credential
+    if told is None:
+        return {}
+    if told.refused:
+        return {Reason.CREDENTIAL_REFUSED: {"forge": kind, "credential": told.credential, "status": told.refused}}
+    if told.waits_until is None:
+        return {}
+    until = told.waits_until.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return {Reason.CREDENTIAL_THROTTLED: {"credential": told.credential, "until": until}}
 
 
 def _outside_hours(world: World, name: str) -> Mapping[str, object] | None:

@@ -136,6 +136,8 @@ def read(world: World) -> None:
         if not seen.error:
             with world.in_time(name):
                 _read_board(world, board, seen)
+            standing = getattr(board, "standing", None)
+            seen.credential = standing() if standing is not None else None
         result = "failed" if seen.error else "partial" if seen.partial else "complete"
         tally.count("pointsman_board_reads_total", board=name, result=result)
         tally.observe("pointsman_board_read_seconds", clock.monotonic() - since, board=name)

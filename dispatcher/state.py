@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from dispatcher import facts
 from dispatcher.candidate import Desired
 from dispatcher.doubts import ambiguous
 from dispatcher.ledger.records import Key
@@ -86,12 +87,16 @@ def _degraded(world: World) -> list[Document]:
         text, _ = render(Reason.BOARD_DEGRADED, {"board": name, "what": REMOVED})
         found.append({"code": Reason.BOARD_DEGRADED.value, "board": name, "text": text})
     for read in world.reads.values():
-        if read.error:
+        held = facts.credential(read, world.station.boards[read.name].kind)
+        for reason, told in held.items():
+            text, _ = render(reason, told)
+            found.append({"code": reason.value, "board": read.name, "text": text})
+        if read.error and not held:
             found.append({"code": Reason.BOARD_UNREADABLE.value, "board": read.name, "text": read.error})
         if read.degraded:
             text, _ = render(Reason.BOARD_DEGRADED, {"board": read.name, "what": read.degraded})
             found.append({"code": Reason.BOARD_DEGRADED.value, "board": read.name, "text": text})
-        if read.partial:
+        if read.partial and not held:
             text, _ = render(Reason.BOARD_PARTIAL, read.partial)
             found.append({"code": Reason.BOARD_PARTIAL.value, "board": read.name, "text": text})
     return found
@@ -195,4 +200,19 @@ def _board(world: World, read: BoardRead) -> Document:
         "cards": counts,
         "degraded": read.error or read.degraded or (REMOVED if read.name in world.station.removed else None),
         "standby": dict(read.standby) if read.standby else None,
+        "credential": _credential(read),
+    }
+
+
+def _credential(read: BoardRead) -> Document | None:
+    """The credential of a forge's board by its digest, and what is left of its budget; None for a board of ours."""
+    told = read.credential
+    if told is None:
+        return None
+    return {
+        "id": told.credential,
+        "remaining": told.remaining,
+        "reset_at": instant(told.reset_at),
+        "throttled_until": instant(told.throttled_until),
+        "refused": told.refused or None,
     }

@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeVar, cast
 
 from connectors.card import BoardEventType, Card, Column, Mover, MoverKind
 from connectors.deadline import Deadline, within
+from connectors.limiter.state import Standing
 from dispatcher.candidate import DaemonFacts
 from dispatcher.ledger.records import Key, Link, Park, Snapshot
 from dispatcher.policy import Decision, Found, Life
@@ -52,6 +53,8 @@ class BoardRead:
     partial: Mapping[str, object] | None = None
     degraded: str = ""
     """Why nothing may start from it, though it was read."""
+    credential: Standing | None = None
+    """How the credential of a forge's board stands."""
     standby: Mapping[str, object] | None = None
     """Who leads it, when that is another daemon: then nothing of it is read or touched here."""
     counts: Mapping[str, int] = field(default_factory=dict)

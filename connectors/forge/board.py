@@ -35,6 +35,7 @@ from connectors.forge.entrants import Entrants
 from connectors.forge.issue_changes import edited, new_comment, own_comments
 from connectors.forge.memory import ForgeMemory
 from connectors.forge.records import ForgeComment, Missing, Subject
+from connectors.limiter.state import Standing
 from connectors.observer import Observer, Silent
 from connectors.queries import column_named, page_of
 
@@ -86,6 +87,10 @@ class LabelBoard:
     def linked(self, cards: Sequence[Card]) -> tuple[Card, ...]:
         """Cards of a listing with what they wait for, which a listing does not ask; a few at a time."""
         return self._reader.links.completed(cards)
+
+    def standing(self) -> Standing:
+        """How the credential stands with the forge. No call."""
+        return self.client.pace.standing()
 
     def shown(self) -> Listing | None:
         """What the last listing of named columns brought, a tick's as a rule; None before the first. No call."""

@@ -21,7 +21,6 @@ from datetime import datetime
 from typing import Protocol
 
 from connectors.answer import Read
-from connectors.effects.guard import Pace
 from connectors.errand import Errand
 from connectors.forge.records import (
     Account,
@@ -54,6 +53,7 @@ from connectors.forge.records import (
     Sighting,
     Subject,
 )
+from connectors.limiter.limiter import Limiter
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class ForgeClient(Reads, IssueWrites, CodeWrites, Protocol):
     """All of it, and the credential's pace."""
 
     @property
-    def pace(self) -> Pace:
+    def pace(self) -> Limiter:
         """The limiter of the credential."""
         ...
 

@@ -13,6 +13,7 @@ from connectors.forge.records import Missing
 
 ABSENT = frozenset({403, 404, 410})
 """Refusals of a list behind which the repository itself is looked at."""
+FORBIDDEN = 403
 WATCHING = Errand(Purpose.WATCH)
 
 
@@ -39,6 +40,10 @@ class Whereabouts:
         """Why an absence proves nothing: the repository itself is not there, or has no issues; empty when it is."""
         try:
             found = self._client.repository(WATCHING)
+        except ForgeRefused as error:
+            if error.status == FORBIDDEN:  # the list and the repository itself: that is the credential's matter
+                self._client.pace.refused(FORBIDDEN)
+            return error.message
         except ForgeError as error:
             return error.message
         if isinstance(found, Missing):

@@ -11,13 +11,16 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from connectors.errand import Purpose
-from connectors.limiter.state import Budget, LimitState, Mode
+from connectors.limiter.state import Budget, LimitState, Mode, Standing
 
 LOW_BELOW = 0.20
 NORMAL_ABOVE = 0.50
 SCARCE_BELOW = 0.10
 FIRST_WAIT = 60.0
 LONGEST_UNASKED_WAIT = 15 * 60.0
+REFUSALS = 3
+"""So many refusals of the credential in a row, and it is asked with one read in ``REFUSED_WAIT`` seconds only."""
+REFUSED_WAIT = 300.0
 NEW_WINDOW_SECONDS = 60.0
 """A reset that moves by more than this belongs to another window of the forge."""
 HOUR, MINUTE = 3600.0, 60.0
@@ -85,6 +88,46 @@ def admission(state: LimitState, purpose: Purpose, now: datetime, resource: str 
     if budget.low and purpose not in (WHEN_SCARCE if budget.share < SCARCE_BELOW else IN_LOW):
         return Held(until, f"{budget.remaining} of {budget.limit} calls are left and kept for what is running")
     return None
+
+
+def is_refused(state: LimitState) -> bool:
+    """Whether the forge refused the credential so often that it is not asked as usual."""
+    return state.refused_until is not None
+
+
+def refused(state: LimitState, status: int, now: datetime) -> LimitState:
+    """The row after the forge refused the credential once more."""
+    refusals = min(state.refusals + 1, REFUSALS)
+    until = now + timedelta(seconds=REFUSED_WAIT) if refusals == REFUSALS else None
+    return replace(state, refusals=refusals, refused_status=status, refused_until=until)
+
+
+def accepted(state: LimitState) -> LimitState:
+    """The row after the forge took the credential."""
+    return replace(state, refusals=0, refused_status=0, refused_until=None)
+
+
+def tried(state: LimitState, now: datetime) -> LimitState:
+    """The row after one call was let through to see whether a refused credential works again; the same when it is not
+    time for one."""
+    if state.refused_until is None or now < state.refused_until:
+        return state
+    return replace(state, refused_until=now + timedelta(seconds=REFUSED_WAIT))
+
+
+def standing(state: LimitState, now: datetime, resource: str = "core") -> Standing:
+    """How the credential stands at ``now``."""
+    budget, until = _current(state, now, resource), state.until if _blocked(state, now) else None
+    low = budget is not None and (budget.low or budget.remaining <= 0 < budget.limit)
+    scarce = (budget.reset_at or now + timedelta(seconds=FIRST_WAIT)) if budget is not None and low else None
+    return Standing(
+        credential=state.credential,
+        remaining=budget.remaining if budget is not None else None,
+        reset_at=budget.reset_at if budget is not None else None,
+        throttled_until=until,
+        waits_until=until or scarce,
+        refused=state.refused_status if is_refused(state) else 0,
+    )
 
 
 def learned(state: LimitState, facts: Facts, now: datetime) -> LimitState:

@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from connectors.answer import Proof, StopReason
+from connectors.answer import AnswerKind, Proof, StopReason
 from connectors.deadline import Deadline, Timekeeper
 from connectors.errand import Errand, Purpose
-from connectors.errors import Evidence, NotSent, RateLimited, Unreachable, Withdrawn
+from connectors.errors import Evidence, ForgeRefused, NotSent, RateLimited, Unreachable, Withdrawn
 from connectors.limiter import decisions
 from connectors.limiter.decisions import PACES, Facts, Pace
-from connectors.limiter.state import Budget, LimiterStore, LimitState, Mode
+from connectors.limiter.state import Budget, LimiterStore, LimitState, Mode, Standing
 from connectors.observer import Observer, Silent
 
 PARALLEL_READS = 4
@@ -72,12 +72,17 @@ class Limiter:
         """Calls of this credential so far, by ``purpose/resource``."""
         return dict(decisions.counted(self._store.read(self.key), self._usage).usage)
 
+    def standing(self, resource: str = "core") -> Standing:
+        """How the credential stands with its forge."""
+        return decisions.standing(self._state(), self._clock.now(), resource)
+
     # reads
 
     @contextmanager
     def reading(self, purpose: Purpose, resource: str, deadline: Deadline) -> Iterator[None]:
-        """One of the parallel reads. Raises ``RateLimited`` when the budget is not for this purpose now."""
-        self._pass(purpose, resource)
+        """One of the parallel reads. Raises ``RateLimited`` when the budget is not for this purpose now,
+        ``ForgeRefused`` while the forge refuses the credential."""
+        self._pass(purpose, resource, may_try=True)
         if not self._reads.acquire(timeout=deadline.remaining()):
             raise Unreachable(
                 f"All {PARALLEL_READS} parallel reads were busy until the deadline.",
@@ -145,10 +150,35 @@ class Limiter:
             self._tell("blocked", Mode.BLOCKED, until=after.until.isoformat())
         return after.until
 
+    def refused(self, status: int) -> None:
+        """Note that the forge refused the credential."""
+        before, after = self._change(lambda state: decisions.refused(state, status, self._clock.now()))
+        if decisions.is_refused(after) and not decisions.is_refused(before):
+            self._observer.event("connection.refused", "warning", credential=self.key, status=status)
+
+    def accepted(self) -> None:
+        """Note that the forge took the credential."""
+        if not self._store.read(self.key).refusals:
+            return
+        before, _ = self._change(decisions.accepted)
+        if decisions.is_refused(before):
+            self._observer.event("connection.recovered", "info", credential=self.key)
+
     # inside
 
-    def _pass(self, purpose: Purpose, resource: str, *, count: bool = True) -> None:
+    def _check_refusal(self, state: LimitState, now: datetime, *, may_try: bool) -> None:
+        """Let one read through now and then while the forge refuses the credential. Raises ``ForgeRefused``."""
+        if not decisions.is_refused(state):
+            return
+        before, after = self._change(lambda row: decisions.tried(row, now)) if may_try else (state, state)
+        if before == after and decisions.is_refused(after):
+            told = Evidence(kind=AnswerKind.UNAUTHORISED.value, status=after.refused_status)
+            text = f"Nothing was sent: the forge refuses the credential {self.key} ({after.refused_status})."
+            raise ForgeRefused(text, "Give the connection a valid secret; it is tried every 5 min.", evidence=told)
+
+    def _pass(self, purpose: Purpose, resource: str, *, count: bool = True, may_try: bool = False) -> None:
         now, state = self._clock.now(), self._state()
+        self._check_refusal(state, now, may_try=may_try)
         if decisions.released(state, now) != state:
             self._release(now)
         held = decisions.admission(state, purpose, now, resource)

@@ -47,7 +47,8 @@ class LimitState:
 
     ``until``: nothing is sent before; ``throttles``: how often in a row the forge asked without saying how long;
     ``writes``: when recent writes start, seconds of the Unix clock, ascending; ``usage``: calls by
-    ``purpose/resource``.
+    ``purpose/resource``. ``refusals``: how often in a row the forge refused the credential, with ``refused_status``;
+    ``refused_until``: when it is asked again, once they are too many.
     """
 
     credential: str
@@ -56,11 +57,15 @@ class LimitState:
     throttles: int = 0
     writes: tuple[float, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
+    refusals: int = 0
+    refused_status: int = 0
+    refused_until: datetime | None = None
 
     def to_json(self) -> str:
         """The row's text."""
         told = asdict(replace(self, budgets={}, usage=dict(self.usage)))
         told["until"] = _text_of(self.until)
+        told["refused_until"] = _text_of(self.refused_until)
         told["budgets"] = {
             name: {**asdict(budget), "reset_at": _text_of(budget.reset_at)} for name, budget in self.budgets.items()
         }
@@ -81,7 +86,26 @@ class LimitState:
             throttles=int(told["throttles"]),
             writes=tuple(float(each) for each in told["writes"]),
             usage={str(key): int(value) for key, value in told["usage"].items()},
+            refusals=int(told["refusals"]),
+            refused_status=int(told["refused_status"]),
+            refused_until=_instant_of(told["refused_until"]),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a credential stands with its forge: what people and gates are told.
+
+    ``waits_until``: nothing new begins before, since the forge asked to wait or little of the budget is left.
+    ``refused`` is the status with which the forge refuses the credential, 0 when it does not.
+    """
+
+    credential: str
+    remaining: int | None = None
+    reset_at: datetime | None = None
+    throttled_until: datetime | None = None
+    waits_until: datetime | None = None
+    refused: int = 0
 
 
 class LimiterStore(Protocol):

@@ -254,6 +254,10 @@ class Transport:
         problem = answers.judged(answer, self.parts.kind, now, graphql=request.resource == "graphql")
         if problem is None or problem.kind is not AnswerKind.THROTTLED:
             self._limiter.learn(answers.facts(answer, self.parts.kind, now, request.resource))
+        if problem is None:
+            self._limiter.accepted()
+        elif problem.kind is AnswerKind.UNAUTHORISED:
+            self._limiter.refused(problem.status)
         return problem
 
     def _evidence(self, problem: AnswerError, wire: WireRecord) -> Evidence:

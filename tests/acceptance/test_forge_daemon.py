@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from engine.states import RunStatus
 from tests.kit.clock import FakeClock
@@ -139,24 +140,32 @@ def _list(value: object) -> list[Any]:
 
 
 def test_a_token_that_is_taken_away_stops_the_board_and_no_run(make: Maker, tmp_path: Path) -> None:
-    """C143: 401 on every call; running work goes on and its outcome reaches the forge once the token works again."""
+    """C143: three refusals, then one read in five minutes, told once; running work goes on and settles afterwards."""
     yard = make(waits(tmp_path))
-    card = yard.issue()
+    card, waiting = yard.issue(), yard.issue("backlog")
     yard.tick(wait=False)
     yard.until("started")
     yard.forge.script({"fault": "status", "with": {"code": 401}})
-    for _ in range(5):
-        yard.clock.advance(20)
-        yard.tick(wait=False)
-    assert yard.run(card).status == RunStatus.RUNNING
-    (tmp_path / "go").touch()
-    yard.join()
-    assert yard.run(card).status == RunStatus.FINISHED
-    yard.forge.script()
-    for _ in range(6):
-        yard.clock.advance(600)
-        yard.tick()
+    yard.forge.act("move", number=int(waiting), to="ready", **{"from": "backlog"})
+    yard.forge.forget_requests()
+    with capture_logs() as lines:
+        for _ in range(20):
+            yard.clock.advance(15)
+            report = yard.tick(wait=False)
+        assert yard.run(card).status == RunStatus.RUNNING
+        assert 3 <= len(yard.forge.requests()) <= 5, "three in a row, then one in five minutes"
+        (degraded,) = _list(report.state["degraded"])
+        assert (degraded["code"], "401" in degraded["text"]) == ("credential_refused", True)
+        (tmp_path / "go").touch()
+        yard.join()
+        assert yard.run(card).status == RunStatus.FINISHED
+        yard.forge.script()
+        for _ in range(6):
+            yard.clock.advance(600)
+            yard.tick()
     assert yard.place(card) == "review"
+    told = [line["event"] for line in lines if str(line["event"]).startswith("connection.")]
+    assert told == ["connection.refused", "connection.recovered"]
 
 
 def test_a_list_that_breaks_off_starts_nothing_and_stops_nothing(make: Maker) -> None:

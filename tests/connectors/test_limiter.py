@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from connectors.deadline import Deadline
 from connectors.errand import Errand, Purpose
-from connectors.errors import NotSent, RateLimited, Unreachable, Withdrawn
+from connectors.errors import ForgeRefused, NotSent, RateLimited, Unreachable, Withdrawn
 from connectors.limiter.decisions import PACES, Facts, Pace, admission, learned, mode_of, reserved, returned, throttled
 from connectors.limiter.limiter import LONGEST_TURN, PARALLEL_READS, Limiter, Limiters
 from connectors.limiter.state import Budget, LimitState, MemoryLimiterStore, Mode
@@ -135,6 +135,36 @@ def test_a_wait_without_a_time_doubles_up_to_a_quarter_of_an_hour() -> None:
     assert waits == [60, 120, 240, 480, 900, 900]
     state = throttled(learned(state, Facts(), now + timedelta(seconds=1)), None, now)
     assert state.until == now + timedelta(seconds=60)
+
+
+def test_a_credential_that_is_refused_three_times_is_tried_by_one_read_in_five_minutes() -> None:
+    """C143: in whichever process; writes wait for the read that finds it taken again; two lines in all."""
+    desk = Desk()
+    desk.limiter.refused(401)
+    desk.limiter.accepted()
+    for _ in range(2):
+        desk.limiter.refused(401)
+    desk.read(Purpose.LIST)
+    desk.again().refused(401)
+    for wait in (0.0, 299.0):
+        desk.clock.advance(wait)
+        with pytest.raises(ForgeRefused, match="401"):
+            desk.read(Purpose.SETTLE, desk.again())
+    desk.clock.advance(1)
+    with pytest.raises(ForgeRefused):
+        desk.write_at()
+    desk.read(Purpose.LIST)
+    with pytest.raises(ForgeRefused):
+        desk.read(Purpose.LIST, desk.again())
+    assert desk.limiter.standing().refused == 401
+    desk.limiter.accepted()
+    desk.read(Purpose.LIST)
+    assert desk.write_at() == 300.0
+    assert desk.limiter.standing().refused == 0
+    assert [event for event in desk.heard.names if event.startswith("connection.")] == [
+        "connection.refused",
+        "connection.recovered",
+    ]
 
 
 def test_a_shorter_wait_never_replaces_a_longer_one() -> None:
