@@ -35,7 +35,9 @@ class Plan:
     card: Card
     attempt: int
     route: Route | None
-    epoch: int = 0
+    workspace: str
+    """The key of the card's folder."""
+    epoch: int
     """Of the claim that the start was made under."""
 
     def fail(self, station: Station, cause: str, error: str) -> None:
@@ -120,14 +122,9 @@ def _went_through(station: Station, plan: Plan) -> bool:
 
 
 def _workspace(station: Station, plan: Plan) -> Workspace:
-    """S7: the card's folder, verified or made, and known to its link."""
+    """S7: the card's folder, verified or made; its link names it since S5."""
     begun = plan.begun
-    link = station.ledger.links([begun.key]).get(begun.key)
-    key = station.workspace_key(plan.card, link)
-    made = station.workspaces.prepare(key, station.place(plan.card), begun.run_id, station.clock.now())
-    if link is None or link.workspace != str(made.path):
-        with station.ledger.write() as connection:
-            cards.change_link(connection, begun.key, workspace=str(made.path))
+    made = station.workspaces.prepare(plan.workspace, station.place(plan.card), begun.run_id, station.clock.now())
     told = {"board": begun.key[0], "card_id": begun.key[1], "path": str(made.path)}
     if made.quarantined is not None:
         _log.warning("workspace.quarantined", aside=str(made.quarantined), **told)

@@ -124,13 +124,15 @@ def _stamped(world: World, wanted: Judged, begun: cards.Start, epoch: int, card:
     """S5 and S6: the attempt counts and the card points at the run; then the move to the running column."""
     station, crash = world.station, world.station.crash
     before = world.link(begun.key)
+    workspace = station.workspace_key(card, before)
     with station.ledger.together():
-        link = _pointed(world, begun, epoch, station.workspace_key(card, before))
+        link = _pointed(world, begun, epoch, workspace)
     if link is None:
         return gates.held(wanted.decision, Reason.CLAIMED_ELSEWHERE, {"owner": "another start", "until": "its end"})
     world.links[begun.key] = link
     crash.passed("S5")
-    plan = Plan(begun, card, link.attempts, _route(world, card) if begun.kind == "fresh" else None, epoch)
+    chosen = _route(world, card) if begun.kind == "fresh" else None
+    plan = Plan(begun, card, link.attempts, chosen, workspace, epoch)
     to = station.settings.columns.running
     if to is not None and card.column != to:
         result = moving.move(world, card, to, "start")

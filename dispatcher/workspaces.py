@@ -162,7 +162,7 @@ class Workspaces:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         fresh = file.with_name(f"{file.name}.{self._ids.new()}")
         with fresh.open("w", encoding="utf-8") as handle:
-            json.dump(asdict(mark), handle)
+            handle.write(json.dumps(asdict(mark)))
             handle.flush()
             os.fsync(handle.fileno())
         fresh.replace(file)

@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from engine.checkpoint import Mark, MarkFile
 from engine.ports import Clock
 from engine.store import writes
 from engine.store.database import Database
 from engine.store.names import table
+from engine.store.prepared import PreparedRead
 from engine.store.rows import Row
 
 _MARK = table("workspace_mark")
 _FILE = table("workspace_file")
+_LABELS = PreparedRead(_MARK.columns, _MARK.c.run_id == bindparam("the_run"), order=[_MARK.c.seq], locking=False)
 
 
 class Marks:
@@ -43,9 +45,8 @@ class Marks:
 
     def labels(self, run_id: str) -> tuple[Mark, ...]:
         """The boundaries of the run, oldest first, without their files."""
-        query = select(_MARK).where(_MARK.c.run_id == run_id).order_by(_MARK.c.seq)
-        with self._database.read() as connection:
-            found = connection.execute(query).mappings().all()
+        with self._database.read_raw() as cursor:
+            found = _LABELS.many(cursor, {"the_run": run_id})
         return tuple(_read(Row("workspace_mark", f"{run_id}/{values['seq']}", values), ()) for values in found)
 
     def add(self, run_id: str, marks: Sequence[Mark]) -> None:
