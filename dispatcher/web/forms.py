@@ -37,6 +37,8 @@ class Form:
     inputs: tuple[Input, ...]
     needed: int = 0
     """How many answers are enough; 0 means every one."""
+    loose: bool = False
+    """Whether files may come that no field asks for."""
 
 
 _KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -47,7 +49,7 @@ _KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "float": ("number", "a number"),
         "string[]": ("lines", "one per line"),
         "json": ("json", "JSON"),
-        "file": ("file", "answered on the command line: --answer NAME=@path"),
+        "file": ("file", "a file"),
     }
 )
 """type of a field -> how it is drawn, and what is said with its label. A test proves it total over the language."""
@@ -67,6 +69,7 @@ def form_of(run: Mapping[str, Any], asked: Mapping[str, Any]) -> Form | None:
         facts=tuple((str(name), shown(value)) for name, value in pending["questions"].items()),
         inputs=tuple(_input(field, optional=bool(needed)) for field in fields),
         needed=needed if isinstance(needed, int) else 0,
+        loose=pending["kind"] == "human",
     )
 
 

@@ -28,6 +28,9 @@ DELIVERIES = "/api/hooks/"
 """Where forges send what happened: the body is signed, so no token is asked for."""
 DELIVERY_LIMIT = 25 * 1024 * 1024
 """Longest delivery of a forge in bytes."""
+RUNS, RESUME = "/api/runs/", "/resume"
+ANSWER_LIMIT = 64 * 1024 * 1024
+"""Longest answer in bytes: files of 45 MiB in all, as base64."""
 _CONTENT = (
     b"default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; "
     b"form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -80,6 +83,13 @@ def verdict(
     if method not in SAFE and not _is_json(headers.get("content-type", [])):
         return Refused("media_type", "The request's content type is not JSON.", f"Send Content-Type: {JSON}.")
     return None
+
+
+def limit_of(path: str) -> int:
+    """The longest body in bytes that may be sent to a path."""
+    if path.startswith(DELIVERIES):
+        return DELIVERY_LIMIT
+    return ANSWER_LIMIT if path.startswith(RUNS) and path.endswith(RESUME) else BODY_LIMIT
 
 
 def _open(path: str) -> bool:
@@ -158,7 +168,7 @@ class Guard:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
         now = self._clock.now().timestamp()
         refused = verdict(self._rules, scope["method"], headers, path=scope["path"], now=now)
-        limit = DELIVERY_LIMIT if scope["path"].startswith(DELIVERIES) else BODY_LIMIT
+        limit = limit_of(scope["path"])
         refused = refused or _too_long(headers, limit)
         guarded = _with_headers(send)
         if refused is not None:

@@ -113,10 +113,18 @@ class Budget(Body):
     max_parallel_branches: int = Field(default=0, ge=0)
 
 
+class Upload(Body):
+    """A file that comes with an answer: its own name, and its bytes in base64."""
+
+    filename: str = Field(min_length=1)
+    content: str
+
+
 class ResumeRun(Body):
-    """``POST /api/runs/{id}/resume``."""
+    """``POST /api/runs/{id}/resume``; ``files`` by the name of the field that asks for one, or ``_attachments``."""
 
     answers: dict[str, Any] | None = None
+    files: dict[str, list[Upload]] = {}
     force: bool = False
     budget: Budget = Budget()
     source: str | None = None

@@ -7,7 +7,7 @@ comes when the run is claimed, so that a crash behind the answer loses nothing (
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +21,7 @@ from dispatcher.web.answers import Document, next_page
 from dispatcher.web.backstage import Backstage, Behind
 from dispatcher.web.models import Budget, CancelRun, EventPage, Nothing, ResumeRun, RewindRun, RunPage
 from dispatcher.web.stream import event_stream
+from dispatcher.web.uploads import placed
 from engine.api import ResumeRequest, RewindRequest
 from engine.documents import event_document, run_document, summary_document
 from engine.errors import EngineError
@@ -83,16 +84,18 @@ def resume_run(behind: Behind, run_id: str, body: ResumeRun) -> Document:
     record = behind.wiring.store.runs.get(run_id)
     answers = body.answers if body.answers or requires_answers(record.status) else None
     claimed = threading.Event()
-    request = ResumeRequest(
-        run_id=run_id,
-        file=Path(body.source) if body.source else None,
-        answers=answers,
-        force=body.force,
-        ask=_ask(body.budget),
-        claimed=claimed.set,
-    )
-    behind.wiring.engine.admit_resume(request)
-    _execute(behind, request, claimed)
+    with placed(body.files, _fields(behind, run_id) if body.files else {}) as texts:
+        request = ResumeRequest(
+            run_id=run_id,
+            file=Path(body.source) if body.source else None,
+            texts=texts,
+            answers=answers,
+            force=body.force,
+            ask=_ask(body.budget),
+            claimed=claimed.set,
+        )
+        behind.wiring.engine.admit_resume(request)
+        _execute(behind, request, claimed)
     return Document(summary_document(behind.wiring.store.runs.get(run_id)), 202)
 
 
@@ -129,6 +132,13 @@ def run_commits(behind: Behind, run_id: str) -> Document:
     """The commits that a run made on a branch of its own; there is none where it worked in a plain folder."""
     behind.wiring.store.runs.get(run_id)
     return Document({"run_id": run_id, "available": False, "reason": NO_BASELINE, "commits": []})
+
+
+def _fields(behind: Backstage, run_id: str) -> Mapping[str, str]:
+    """The fields of the run's open question, name -> type."""
+    head = behind.wiring.store.checkpoints.head(run_id)
+    asked = head.pending.fields if head is not None and head.pending is not None else ()
+    return {str(field.get("name")): str(field.get("type")) for field in asked}
 
 
 def _execute(behind: Backstage, request: ResumeRequest, claimed: threading.Event) -> None:

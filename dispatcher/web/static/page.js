@@ -33,7 +33,6 @@ const READ = {
   text: (control) => JSON.stringify(control.value),
   lines: (control) => JSON.stringify(control.value.split("\n").map((line) => line.trim()).filter(Boolean)),
   json: (control) => (control.value.trim() === "" ? null : JSON.stringify(JSON.parse(control.value))),
-  file: () => null,
 };
 
 function answers(form) {
@@ -50,7 +49,29 @@ function answers(form) {
     if (some && (value === '""' || value === "[]")) value = null;
     if (value !== null) parts.push(`${JSON.stringify(name)}:${value}`);
   }
-  return `{"answers":{${parts.join(",")}}}`;
+  return parts.join(",");
+}
+
+function read(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve({ filename: file.name, content: reader.result.slice(reader.result.indexOf(",") + 1) });
+    reader.onerror = () => reject(new Error(`${file.name} cannot be read.`));
+    reader.readAsDataURL(file);
+  });
+}
+
+async function files(form) {
+  const found = {};
+  for (const control of form.querySelectorAll("input[type=file]")) {
+    const given = await Promise.all([...control.files].map(read));
+    if (given.length) found[control.name] = given;
+  }
+  return JSON.stringify(found);
+}
+
+async function answer(form) {
+  return `{"answers":{${answers(form)}},"files":${await files(form)}}`;
 }
 
 function values(form) {
@@ -74,7 +95,7 @@ async function send(form) {
   complain(form, "");
   let body;
   try {
-    body = form.dataset.answer ? answers(form) : values(form);
+    body = form.dataset.answer ? await answer(form) : values(form);
   } catch (problem) {
     complain(form, problem.message, problem.control);
     return;

@@ -322,3 +322,27 @@ def test_a_browser_signs_in_with_the_token_once(yard: Yard, browser: Browser) ->
             assert client.post("/api/dispatcher/pause", headers=abroad, json={}).status_code == 403
     finally:
         desk.close()
+
+
+def test_files_are_given_to_a_question_on_the_page(desk: Desk, tmp_path: Path) -> None:
+    """A typed file field takes one, and others come beside it; both arrive as files of the run."""
+    desk.yard.bot(
+        FORM.replace("  approved: bool\n", "  approved: bool\n  paper: file\n").replace("  extra: json\n", "")
+    )
+    (tmp_path / "paper.txt").write_text("signed")
+    (tmp_path / "photo.bin").write_bytes(bytes(range(256)))
+    card = desk.yard.make("the contract")
+    desk.yard.settled()
+    page = desk.open()
+    page.get_by_label("level").select_option("low")
+    for name, text in (("count", "1"), ("ratio", "2"), ("note", "n")):
+        page.get_by_label(name).fill(text)
+    page.get_by_label("paper").set_input_files(tmp_path / "paper.txt")
+    page.get_by_text("Add files").click()
+    page.get_by_label("Files").set_input_files([tmp_path / "photo.bin", tmp_path / "paper.txt"])
+    page.get_by_role("button", name="Answer").click()
+    page.get_by_text("The answer is taken").wait_for()
+    taken = settled(desk, card)
+    assert Path(taken["paper"]["path"]).read_text() == "signed"
+    assert [Path(each["path"]).read_bytes() for each in taken["_attachments"]] == [bytes(range(256)), b"signed"]
+    assert desk.noise == []

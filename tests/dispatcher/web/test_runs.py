@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 from collections.abc import Callable
@@ -205,3 +206,68 @@ def test_a_list_of_commits_is_not_available_and_says_why(client: httpx.Client, p
     found = client.get(f"/api/runs/{paused}/commits").json()
     assert (found["available"], found["reason"]) == (False, "no_baseline")
     assert client.get("/api/runs/nobody/commits").status_code == 404
+
+
+PAPERS = ASKING.replace("  ok: bool\n", "  ok: bool\n  paper: file\n  note: string\n")
+
+
+@pytest.fixture
+def asked(wiring: Wiring, tmp_path: Path) -> str:
+    """A run that asks for a file among others."""
+    (tmp_path / "papers.bot").write_text(PAPERS)
+    return wiring.engine.launch(LaunchRequest(tmp_path / "papers.bot", tmp_path, run_id="r2")).id
+
+
+def upload(name: str, content: bytes) -> dict[str, str]:
+    return {"filename": name, "content": base64.b64encode(content).decode()}
+
+
+def test_files_come_with_an_answer_and_stay_with_the_run(
+    client: httpx.Client, asked: str, door: NotingDoor, wiring: Wiring
+) -> None:
+    """language.md 5.4: a file for its field, others as they are; each keeps its name, and equal names do not meet."""
+    files = {
+        "paper": [upload("r\u00e9sum\u00e9.pdf", b"%PDF \0")],
+        "_attachments": [upload("a", b"1"), upload("a", b"2")],
+    }
+    answers = {"ok": True, "note": "@here"}
+    assert post(client, f"/api/runs/{asked}/resume", answers=answers, files=files)[0] == 202
+    door.threads[0].join(30)
+    taken: Any = wiring.engine.inspect(asked).outputs["gate"]
+    assert (taken["ok"], taken["note"], taken["paper"]["filename"]) == (True, "@here", "r\u00e9sum\u00e9.pdf")
+    assert Path(taken["paper"]["path"]).read_bytes() == b"%PDF \0"
+    assert [Path(each["path"]).read_bytes() for each in taken["_attachments"]] == [b"1", b"2"]
+    assert client.get(f"/api/runs/{asked}").json()["status"] == "finished"
+
+
+@pytest.mark.parametrize(
+    ("files", "named"),
+    [
+        ({"note": [upload("x", b"x")]}, "files.note"),
+        ({"ghost": [upload("x", b"x")]}, "files.ghost"),
+        ({"paper": [upload("x", b"x"), upload("y", b"y")]}, "files.paper"),
+        ({"paper": [{"filename": "x", "content": "no base64!"}]}, "files.paper"),
+        ({"paper": [{"filename": "", "content": ""}]}, "files.paper.0.filename"),
+    ],
+)
+def test_a_file_that_nothing_asks_for_is_refused_and_the_question_stays(
+    client: httpx.Client, asked: str, files: Any, named: str
+) -> None:
+    before = client.get(f"/api/runs/{asked}").json()
+    body = {"answers": {"ok": True, "note": "x"}, "files": files}
+    answer = client.post(f"/api/runs/{asked}/resume", json=body)
+    assert (answer.status_code, named in answer.json()["error"]["message"]) == (422, True), answer.text
+    assert client.get(f"/api/runs/{asked}").json() == before
+
+
+@pytest.mark.parametrize("name", ["../../up", "/etc/passwd", "a\nb", "..", ".hidden", "\0", "x" * 500])
+def test_no_name_of_a_file_leads_anywhere(
+    client: httpx.Client, asked: str, door: NotingDoor, wiring: Wiring, name: str
+) -> None:
+    body = {"answers": {"ok": True, "note": "x"}, "files": {"paper": [upload(name, b"content")]}}
+    assert client.post(f"/api/runs/{asked}/resume", json=body).status_code == 202
+    door.threads[0].join(30)
+    taken: Any = wiring.engine.inspect(asked).outputs["gate"]
+    path = Path(taken["paper"]["path"])
+    assert path.parent == wiring.store_dir / "runs" / asked / "attachments"
+    assert path.read_bytes() == b"content"
