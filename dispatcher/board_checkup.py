@@ -6,7 +6,7 @@ Called by ``forge_checkup`` once the connection is known to work; reads only (co
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from config.boards import BoardSettings
@@ -16,7 +16,7 @@ from connectors.errand import Errand, Purpose
 from connectors.errors import ConnectorError, ForgeRefused
 from connectors.forge.board_reading import BoardReader
 from connectors.forge.columns import Resolved, Seen
-from connectors.forge.records import Hook, Subject
+from connectors.forge.records import ForgeComment, Hook, Subject
 from connectors.native.defaults import DEFAULT_COLUMNS
 from connectors.posting.sizes import LIMITS, TITLE_CHARACTERS
 from dispatcher.findings import Finding, failed, passed, warned
@@ -34,14 +34,24 @@ HOOK_PATH = "/api/hooks/"
 
 
 @dataclass(frozen=True, slots=True)
+class Us:
+    """As whom this store claims cards, empty when it never did, and its claims that are on: card id -> comment id."""
+
+    owner: str = ""
+    claims: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class BoardPatient:
-    """One board. ``calls`` counts the requests so far; ``last`` is the newest delivery that came in."""
+    """One board. ``calls`` counts the requests so far; ``last`` is the newest delivery that came in; ``us`` tells our
+    own claims from those of other stores."""
 
     settings: Settings
     given: BoardSettings
     reader: BoardReader
     calls: Callable[[], int]
     last: Received | None
+    us: Us = Us()
 
     @property
     def name(self) -> str:
@@ -158,7 +168,7 @@ def _claims(patient: BoardPatient, cards: tuple[Card, ...]) -> Iterator[Finding]
     """Claim markers in comments of cards where work may be going on."""
     running = patient.settings.columns.running
     looked = [card for card in cards if card.column == running or (patient.given.shared and card.column)][:CLAIMS_READ]
-    seen = 0
+    seen = own = 0
     for card in looked:
         try:
             comments = patient.reader.client.comments(Subject(card.number), DOCTOR).items
@@ -167,17 +177,26 @@ def _claims(patient: BoardPatient, cards: tuple[Card, ...]) -> Iterator[Finding]
             continue
         for comment in comments:
             for marker in markers_in(comment.body):
-                if marker.is_claim:
-                    seen += 1
-                    yield _claimed(patient, card, comment.url, marker.pairs)
+                told = _claimed(patient, card, comment, marker.pairs) if marker.is_claim else None
+                own += marker.is_claim and told is None
+                seen += told is not None
+                if told is not None:
+                    yield told
     if not seen:
-        yield passed("board.shared", f"{patient.name}: no claim of another store on {len(looked)} cards")
+        text = f"{patient.name}: no claim of another store on {len(looked)} cards; our own that are on: {own}"
+        yield passed("board.shared", text)
 
 
-def _claimed(patient: BoardPatient, card: Card, url: str, pairs: Mapping[str, str]) -> Finding:
-    owner, until = pairs.get("owner", "nobody"), pairs.get("until", "")
-    text = f"{patient.name}: card #{card.number} carries a claim of {owner}, until {until or 'an unreadable time'}"
-    return warned("board.shared", text, f"When that store is gone for good, delete the comment: {url}")
+def _claimed(patient: BoardPatient, card: Card, comment: ForgeComment, pairs: Mapping[str, str]) -> Finding | None:
+    """What is wrong with a claim: it is another store's, or one that we left behind; None for one that is on."""
+    owner, until = pairs.get("owner", "nobody"), pairs.get("until", "") or "an unreadable time"
+    if owner != patient.us.owner:
+        text = f"{patient.name}: card #{card.number} carries a claim of {owner}, until {until}"
+        return warned("board.shared", text, f"When that store is gone for good, delete the comment: {comment.url}")
+    if patient.us.claims.get(card.id) == comment.id:
+        return None
+    text = f"{patient.name}: card #{card.number} carries a claim that this store left behind, until {until}"
+    return warned("board.shared", text, f"Nobody works by it: delete the comment: {comment.url}")
 
 
 def hook_secret(given: BoardSettings, last: Received | None) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from dispatcher import board_checkup, connection_checkup
 from dispatcher.findings import Finding, failed, passed
 from dispatcher.forge_boards import Unremembered, client_of, plan_of
 from dispatcher.forges import Forges, World
+from dispatcher.ledger import claims
 from dispatcher.ledger.deliveries import last_of
 from dispatcher.ledger.forge_rows import BoardMemory, LedgerLimits, Seat
 from engine.errors import EngineError
@@ -72,7 +73,11 @@ def _board(
         memory = BoardMemory(seat, wiring.ledger, wiring.store.effects, writes=False)
     client = client_of(forges, board)
     reader = BoardReader(plan_of(wiring.settings, board), client, memory, wiring.clock, counted)
-    patient = board_checkup.BoardPatient(wiring.settings, board, reader, lambda: counted.calls, last)
+    us = board_checkup.Us()
+    if readable:
+        live = {key[1]: row.comment_id for key, row in claims.of_board(wiring.ledger, board.name).items()}
+        us = board_checkup.Us(claims.known_identity(wiring.ledger), live)
+    patient = board_checkup.BoardPatient(wiring.settings, board, reader, lambda: counted.calls, last, us)
     yield from board_checkup.examine(patient)
 
 

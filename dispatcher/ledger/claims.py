@@ -78,12 +78,21 @@ def drop(ledger: Ledger, key: Key) -> None:
         remove(cursor, ForgeClaim, board=key[0], card_id=key[1], what=CLAIM)
 
 
-def identity(ledger: Ledger, make: Callable[[], str]) -> str:
-    """As whom this store claims cards: random, made once, the same for every daemon of the store."""
+def known_identity(ledger: Ledger) -> str:
+    """As whom this store claims cards, empty when it never claimed one. Nothing is written."""
     with ledger.database.read_raw() as cursor:
         known = one(cursor, ForgeStore, name=SELF)
-    if known is not None:
-        return str(known["identity"])
+    return "" if known is None else str(known["identity"])
+
+
+def identity(ledger: Ledger, make: Callable[[], str]) -> str:
+    """As whom this store claims cards: random, made once, the same for every daemon of the store."""
+    if known := known_identity(ledger):
+        return known
+    return _made(ledger, make)
+
+
+def _made(ledger: Ledger, make: Callable[[], str]) -> str:
     with ledger.write() as cursor:
         known = one(cursor, ForgeStore, name=SELF)
         if known is None:

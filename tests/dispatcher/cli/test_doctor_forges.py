@@ -11,6 +11,8 @@ import pytest
 
 from connectors.fake_forge.running import FakeForge, Setup
 from connectors.fake_forge.seed import BOT
+from dispatcher.ledger import Ledger, claims
+from engine.store.database import Database
 from tests.kit.cli import Answer, pointsman
 from tests.kit.clock import FakeClock
 from tests.kit.fakes import fake
@@ -226,3 +228,22 @@ def test_a_claim_of_another_store_is_named_with_the_comment(tmp_path: Path, forg
     assert f"#{number}" in told["text"]
     assert "s9" in told["text"]
     assert "delete the comment" in told["remedy"]
+
+
+def test_own_claims_that_are_on_are_told_from_those_left_behind(tmp_path: Path, forge: FakeForge) -> None:
+    """connectors.md 22: the first is in order; the second is named with the comment to delete."""
+    project(tmp_path, forge, more=", shared: true")
+    number, other = (forge.issue(title, labels=["in_progress"]) for title in ("On", "Left"))
+    with Database.open(f"sqlite:///{tmp_path / '.pointsman' / 'pointsman.db'}") as database:
+        ledger = Ledger(database)
+        owner = claims.identity(ledger, lambda: "s1")
+        marker = f"<!-- pointsman claim owner={owner} instance=i1 epoch=3 until=2030-01-02T03:04:05Z -->"
+        made = [forge.act("comment", number=each, body=f"Taken.\n\n{marker}", by=BOT)["id"] for each in (number, other)]
+        until = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
+        claims.keep(ledger, claims.ForgeClaimed(("web", str(number)), claims.Stage.WON, "i1", 3, until, str(made[0])))
+    (told,) = found(doctor(tmp_path, forge), "board.shared", "warn")
+    assert f"#{other} carries a claim that this store left behind" in told["text"]
+    assert "delete the comment" in told["remedy"]
+    forge.act("delete_comment", number=other, id=made[1])
+    (fine,) = found(doctor(tmp_path, forge), "board.shared", "pass")
+    assert fine["text"].endswith("our own that are on: 1")
