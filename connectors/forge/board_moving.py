@@ -240,10 +240,10 @@ class Mover:
         return placed
 
     def _lost(self, seen: Seen, crossing: Crossing) -> Refused:
-        """Somebody else decided: their column stands; our extra label goes when it came before theirs."""
+        """Somebody else decided: their column stands; our extra label goes when it is the one too many."""
         others = [name for name in self._labelled(seen) if name not in (crossing.origin, crossing.to)]
         ours = self._label(seen, crossing.to, must=False)
-        if others and ours is not None and self._carries(seen.issue, ours) and self._later(seen, others[0], ours):
+        if others and ours is not None and self._carries(seen.issue, ours) and self._goes(seen, others[0], ours):
             self._carry(seen.issue.number, Step(remove=ours), crossing, None)
         self.reader.memory.cross(seen.card.id, None)
         again = self._look(seen.card.id)
@@ -251,19 +251,29 @@ class Mover:
         self.observer.event("board.move_superseded", "info", board=card.board, card_id=card.id, column=card.column)
         return Refused(card, f"somebody moved the card to {place_of(card)} meanwhile")
 
-    def _later(self, seen: Seen, other: str, ours: LabelDef) -> bool:
-        """Whether the other column's label came after ours; unknown counts as not."""
+    def _goes(self, seen: Seen, other: str, ours: LabelDef) -> bool:
+        """Whether our label is the one too many: we put it there ourselves, or the other column's came after it.
+
+        Where our account put on both, another store has it too and would say the same of itself: the earlier one stays.
+        Unknown counts as not.
+        """
         theirs = seen.found[other].label
         if theirs is None or not self.reader.client.traits.label_history:
             return False
         try:
             read = self.reader.client.label_events(seen.issue.number, SETTLING)
+            login = self.reader.login(SETTLING)
         except ConnectorError:
             return False
         added = [event for event in read.items if event.added and event.closed is None]
-        order = [event.label for event in sorted(added, key=lambda event: event.at)]
-        last = {label: place for place, label in enumerate(order)}
-        return last.get(theirs.name, -1) > last.get(ours.name, -1)
+        ordered = sorted(added, key=lambda event: event.at)
+        last = {event.label: (place, event.actor) for place, event in enumerate(ordered)}
+        mine, other_s = last.get(ours.name), last.get(theirs.name)
+        if mine is None or other_s is None:
+            return other_s is not None or (mine is not None and mine[1] == login)
+        if mine[1] == login:
+            return other_s[1] != login or other_s < mine
+        return other_s > mine
 
     def _look(self, card_id: str) -> Seen | Absent:
         if not card_id.isdigit():
