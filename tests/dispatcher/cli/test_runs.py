@@ -286,7 +286,7 @@ def test_a_terminal_asks_its_questions_and_goes_on(folder: Path) -> None:
 
 SLOW = """
 tool a:
-  command: `touch up; test -e ok || { trap '' TERM; sleep 60 & wait; sleep 60; }`
+  command: `test -e ok || { trap 'touch termed' TERM; touch up; while :; do sleep 60 & wait; done; }`
 workflow w:
   entry: a
   a -> done
@@ -311,7 +311,10 @@ def test_a_second_ctrl_c_kills_at_once_and_the_writes_are_made(folder: Path) -> 
     """1.7, R209, R353: a node that ignores SIGTERM dies with the second; cancelled, exit 130, resumable."""
     process = started(folder)
     process.send_signal(signal.SIGINT)
-    threading.Event().wait(0.3)
+    waiting = threading.Event()
+    while not (folder / "termed").exists():
+        assert process.poll() is None
+        waiting.wait(0.02)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
     stored = verb(folder, "inspect", "--run-id", "r1", "--json").document

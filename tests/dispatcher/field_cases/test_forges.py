@@ -289,6 +289,27 @@ def test_blockers_that_the_forge_hides_hold_the_card(make: Maker, clock: FakeClo
     assert (yard.runs(), reason(yard, card)) == ((), "blockers_unreadable")
 
 
+def test_a_give_up_whose_move_the_forge_refuses_is_moved_later_and_held_meanwhile(
+    make: Maker, clock: FakeClock
+) -> None:
+    """D115: three attempts; the stamp holds the card while its move is asked again, and no fourth attempt begins."""
+    yard = make("gitlab", tool("exit 1"))
+    card = yard.issue()
+    for _ in range(2):
+        yard.settled()
+        clock.advance(400)
+    yard.tick()
+    yard.forge.script({"fault": "status", "with": {"code": 403}, "match": {"operation": "issue.edit"}})
+    for _ in range(3):
+        yard.tick()
+        clock.advance(20)
+    assert (yard.place(card), yard.run(card).epoch) == ("in_progress", 3)
+    yard.forge.script()
+    clock.advance(400)
+    yard.tick(2)
+    assert (yard.place(card), yard.run(card).epoch) == ("blocked", 3)
+
+
 def test_an_outcome_that_the_forge_refuses_is_moved_later_and_picked_by_nobody(make: Maker, clock: FakeClock) -> None:
     """D074: for twenty minutes the forge takes no label."""
     yard = make("github", tool("true"))

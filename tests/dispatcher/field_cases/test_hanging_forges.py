@@ -22,7 +22,7 @@ from tests.kit.cli import pointsman
 from tests.kit.clock import FakeClock
 from tests.kit.fakes import fake
 from tests.kit.forge_yard import COLUMNS, ForgeYard
-from tests.kit.yard import ASKS, Yard, waits
+from tests.kit.yard import ASKS, HEAD, Yard, waits
 
 THREE = """
 name: yard
@@ -91,6 +91,43 @@ def test_f20_a_person_stops_a_run_while_the_tick_hangs_in_a_read(tmp_path: Path,
         assert (yard.run(card).status, yard.run(card).error, stuck.is_alive()) == (RunStatus.CANCELLED, "enough", True)
     stuck.join(30)  # with the forge its connections end
     yard.close()
+
+
+CALLS = f"""{HEAD}tool say:
+  action: github.issue.comment
+  connection: web
+  params:
+    number: 1
+    body: "hello"
+
+workflow work:
+  entry: say
+  say -> done
+"""
+
+
+@pytest.mark.timeout(60)
+def test_a_run_whose_stop_never_comes_keeps_its_slot_and_says_so_once(tmp_path: Path, clock: FakeClock) -> None:
+    """D130: its thread waits for a forge that never answers; the card is held, the slot used, readiness ends."""
+    with fake("github", Setup(clock=clock)) as forge:
+        yard = ForgeYard(tmp_path, clock, forge, CALLS)
+        path = tmp_path / "pointsman.yaml"
+        path.write_text(f"{path.read_text()}concurrency: {{max: 1}}\n")
+        yard.again()
+        card = yard.issue()
+        forge.script({"fault": "act_then_hang", "match": {"operation": "issue.comment"}})
+        yard.tick(wait=False)
+        until(lambda: bool(forge.requests(operation="issue.comment")))
+        other = yard.issue(title="other")
+        forge.act("move", number=int(card), to="backlog", **{"from": "in_progress"})
+        yard.tick(2, wait=False)
+        clock.advance(61)
+        report = yard.tick(2, wait=False)
+        assert report.state["slots"] == {"used": 1, "max": 1, "over": 0, "overdue": 1}
+        assert any("told to stop" in reason for reason in yard.daemon.not_ready())
+        assert [idle.code for idle in (yard.view(other).idle,) if idle] == ["no_slot"]
+        assert [run.status for run in yard.runs()] == [RunStatus.RUNNING]
+    yard.close()  # with the forge its connections end, and so does the thread
 
 
 def cancelled(yard: ForgeYard, way: str, run_id: str) -> str:
