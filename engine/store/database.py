@@ -48,6 +48,8 @@ class Database:
         self._looking = threading.Lock()
         self._observer: PoolProxiedConnection | None = None
         self._fence = threading.local()
+        self._translating = _Translating(driver)
+        self._turn_to_write = _TurnToWrite(self)
         self._write_engine = driver.writer_engine()
         self._read_engine = driver.reader_engine()
         self._connect()
@@ -82,7 +84,7 @@ class Database:
             with self._inside(joined) as connection:
                 yield connection
             return
-        with self._translating(), self._turn_to_write():
+        with self._translating, self._turn_to_write:
             try:
                 with self._writer.begin():
                     self._check_fence(self.cursor_of(self._writer))
@@ -97,7 +99,7 @@ class Database:
             with self._inside(joined) as connection:
                 yield self.cursor_of(connection)
             return
-        with self._translating(), self._turn_to_write():
+        with self._translating, self._turn_to_write:
             try:
                 with self.driver.writing(self._raw) as cursor:
                     self._check_fence(cursor)
@@ -142,7 +144,7 @@ class Database:
         if joined.lost is not None:
             raise joined.lost
         cursor = self.cursor_of(joined.connection)
-        with self._translating():
+        with self._translating:
             cursor.execute("SAVEPOINT inside")
             try:
                 yield joined.connection
@@ -182,7 +184,7 @@ class Database:
     @contextmanager
     def exclusive(self) -> Iterator[Any]:
         """The driver's connection, alone and outside a transaction: for pragmas."""
-        with self._translating(), self._turn_to_write():
+        with self._translating, self._turn_to_write:
             try:
                 yield self._raw
             finally:
@@ -194,7 +196,7 @@ class Database:
         if joined := self._mine():
             yield joined.connection
             return
-        with self._translating(), self._read_engine.connect() as connection:
+        with self._translating, self._read_engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -203,7 +205,7 @@ class Database:
         if joined := self._mine():
             yield self.cursor_of(joined.connection)
             return
-        with self._translating():
+        with self._translating:
             lent = self._read_engine.raw_connection()
             try:
                 cursor = self.driver.cursor(lent.dbapi_connection)
@@ -217,7 +219,7 @@ class Database:
         """A number that is another one after every commit of anybody; None where that cannot be told cheaply."""
         if self.driver.shared or self._mine():
             return None
-        with self._translating(), self._looking:
+        with self._translating, self._looking:
             if self._observer is None:
                 self._observer = self._read_engine.raw_connection()
             cursor = self.driver.cursor(self._observer.dbapi_connection)
@@ -257,25 +259,27 @@ class Database:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    @contextmanager
-    def _turn_to_write(self) -> Iterator[None]:
+    def begin_turn(self) -> None:
+        """This thread writes; nobody else does until ``end_turn``. Raises StoreBusy."""
         if not self._turn.acquire(timeout=self._busy_timeout):
             raise StoreBusy("the store is busy: another thread writes", "try again in a moment")
         try:
             if self._in_write:
                 raise RuntimeError("a write transaction inside a write transaction")
+            if self.driver.gone(self._raw):
+                self._connect_again()
             self._in_write = True
-            try:
-                if self.driver.gone(self._raw):
-                    self._connect_again()
-                yield
-            finally:
-                self._in_write = False
-        finally:
+        except BaseException:
             self._turn.release()
+            raise
+
+    def end_turn(self) -> None:
+        """The next thread may write."""
+        self._in_write = False
+        self._turn.release()
 
     def _connect(self) -> None:
-        with self._translating():
+        with self._translating:
             self._writer = self._write_engine.connect()
             self._raw: Any = self._writer.connection.dbapi_connection
 
@@ -286,17 +290,38 @@ class Database:
         self._write_engine.dispose()
         self._connect()
 
-    @contextmanager
-    def _translating(self) -> Iterator[None]:
-        try:
-            yield
-        except self.driver.errors as error:
-            ours = self.driver.translated(error)
-            if ours is None:
-                raise
-            raise ours from error
-        except PoolTimeout as error:
+
+class _Translating:
+    """Turns the driver's errors into ours; stateless, so that one serves every block of every thread."""
+
+    __slots__ = ("_driver",)
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if isinstance(error, PoolTimeout):
             raise StoreBusy("the store is busy: too many readers at once", "try again in a moment") from error
+        if isinstance(error, self._driver.errors) and (ours := self._driver.translated(error)) is not None:
+            raise ours from error
+
+
+class _TurnToWrite:
+    """The writer's turn; the state is the database's."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        self._database.begin_turn()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._database.end_turn()
 
 
 def take_sequence(cursor: Cursor) -> int:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 from urllib.parse import unquote
 
@@ -175,13 +176,9 @@ class Sqlite:
             "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, timeout=5.0), poolclass=NullPool
         )
 
-    @contextmanager
-    def writing(self, raw: Any) -> Iterator[Cursor]:
+    def writing(self, raw: Any) -> AbstractContextManager[Cursor]:
         """A transaction on the driver's cursor."""
-        cursor = raw.cursor()
-        cursor.execute("BEGIN IMMEDIATE")
-        yield cursor
-        cursor.execute("COMMIT")
+        return _Writing(raw.cursor())
 
     def cursor(self, raw: Any) -> Cursor:
         """A cursor inside an open transaction."""
@@ -239,6 +236,23 @@ class Sqlite:
     def translated(self, error: Exception) -> StoreError | None:
         """As the function of that name."""
         return translated(error)
+
+
+class _Writing:
+    """An open write: committed at the end of the block, left open when it raises."""
+
+    __slots__ = ("_cursor",)
+
+    def __init__(self, cursor: sqlite3.Cursor) -> None:
+        self._cursor = cursor
+
+    def __enter__(self) -> Cursor:
+        self._cursor.execute("BEGIN IMMEDIATE")
+        return self._cursor
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is None:
+            self._cursor.execute("COMMIT")
 
 
 def use_wal(connection: sqlite3.Connection) -> None:

@@ -64,14 +64,9 @@ class Seams:
         self._planned, self._count = planned, 0
         self._waiting: list[Fault | Deed] = []
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self) -> AbstractContextManager[None]:
         """Somebody else works: his steps are no seams."""
-        before, self.quiet = self.quiet, True
-        try:
-            yield
-        finally:
-            self.quiet = before
+        return _Paused(self)
 
     def passed(self, where: Where = Where.FREE) -> None:
         """One more seam lies behind us."""
@@ -108,6 +103,21 @@ class Seams:
             raise Unreachable("the board does not answer")
 
 
+class _Paused:
+    """Seams that are quiet for a while."""
+
+    __slots__ = ("_before", "_seams")
+
+    def __init__(self, seams: Seams) -> None:
+        self._seams, self._before = seams, seams.quiet
+
+    def __enter__(self) -> None:
+        self._seams.quiet = True
+
+    def __exit__(self, *_how: object) -> None:
+        self._seams.quiet = self._before
+
+
 class SimulatedCrashPoints(CrashPoints):
     """The product's own crash points are seams."""
 
@@ -119,6 +129,22 @@ class SimulatedCrashPoints(CrashPoints):
         """A point of a start or of a settlement."""
         del point
         self._seams.passed()
+
+
+class _Moment:
+    """A read transaction."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> Cursor:
+        cursor: Cursor = self._connection.cursor()
+        return cursor.execute("BEGIN")
+
+    def __exit__(self, *_how: object) -> None:
+        self._connection.rollback()
 
 
 STORE_TIME = "simulated_time"
@@ -141,22 +167,14 @@ class SimulatedDatabase(Database):
     def _told(self) -> str:
         return self.time()
 
-    @contextmanager
-    def read_raw(self) -> Iterator[Cursor]:
+    def read_raw(self) -> AbstractContextManager[Cursor]:
         """As in the product, without a pool: a connection that cannot write, and one moment per read."""
         if self._mine() is not None:
-            with super().read_raw() as cursor:
-                yield cursor
-            return
+            return super().read_raw()
         if self._reader is None:
             self._reader = self._read_engine.raw_connection()
             self._reader.dbapi_connection.create_function(STORE_TIME, 0, self._told)
-        cursor = self._reader.dbapi_connection.cursor()
-        cursor.execute("BEGIN")
-        try:
-            yield cursor
-        finally:
-            self._reader.dbapi_connection.rollback()
+        return _Moment(self._reader.dbapi_connection)
 
     def version(self) -> int | None:
         """As in the product; nobody else commits here, so what this connection changed says it without a statement."""
