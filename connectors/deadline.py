@@ -58,8 +58,9 @@ _BOUND: ContextVar[Deadline | None] = ContextVar("bound", default=None)
 
 @contextmanager
 def within(bound: Deadline) -> Iterator[None]:
-    """All reads of this thread inside the block end by then, whatever their own deadlines are."""
-    before = _BOUND.set(bound)
+    """All reads of this thread inside the block end by then, whatever their own deadlines are, and never later than
+    a block around it says."""
+    before = _BOUND.set(bound.bounded())
     try:
         yield
     finally:

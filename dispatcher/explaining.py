@@ -61,7 +61,10 @@ class Explanation:
 
 
 def explain(wiring: Wiring, environment: Mapping[str, str], text: str) -> Explanation:
-    """The card that ``text`` names (number, id, unique prefix), judged as a tick would. Raises ``UnknownCard``."""
+    """The card that ``text`` names (number, id, unique prefix), judged as a tick would. Raises ``UnknownCard``.
+
+    Its own board is read, and by id the cards that it waits for: no other board can make anybody wait.
+    """
     kept = Kept(Memory(), Slots(lambda: None), CrashPoints(), environment)
     station = build(wiring, wiring.settings, kept)
     world = World(station, station.clock.now(), dry=True)
@@ -72,7 +75,7 @@ def explain(wiring: Wiring, environment: Mapping[str, str], text: str) -> Explan
         text = f"Card #{card.number} of {card.board} is worked on as its copy on {copy}."
         raise UnknownCard(text, f"Explain that one: pointsman card list --board {copy}.")
     reconcile.reconcile(world)
-    reading.read(world)
+    reading.read_boards(world, [card.board])
     key = (card.board, card.id)
     world.cards[key] = card
     world.know_links([key])

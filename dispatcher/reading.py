@@ -124,13 +124,18 @@ def _store_error(world: World) -> str:
 
 def read(world: World) -> None:
     """T5: what is mirrored, then every board; then, by id, the cards under way and blockers that no listing showed."""
+    read_boards(world, world.station.boards)
+
+
+def read_boards(world: World, names: Collection[str]) -> None:
+    """T5 for these boards; of the others nothing is asked."""
     clock, tally = world.station.clock, world.station.memory.tally
     if world.station.mirrors:
         from dispatcher.mirroring import mirror
 
         mirror(world)
-    for name, board in world.station.boards.items():
-        seen, since = world.reads[name], clock.monotonic()
+    for name in names:
+        seen, since, board = world.reads[name], clock.monotonic(), world.station.boards[name]
         if seen.standby:
             continue
         if not seen.error:
@@ -141,7 +146,7 @@ def read(world: World) -> None:
         result = "failed" if seen.error else "partial" if seen.partial else "complete"
         tally.count("pointsman_board_reads_total", board=name, result=result)
         tally.observe("pointsman_board_read_seconds", clock.monotonic() - since, board=name)
-    _read_by_id(world, world.snapshot.active())
+    _read_by_id(world, [key for key in world.snapshot.active() if key[0] in names])
     read_blockers(world, world.cards.values())
     world.know_links(world.listed)
     world.know_runs(link.last_run for link in world.links.values())

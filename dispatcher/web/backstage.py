@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Protocol, cast
 
 from fastapi import Depends, Request
+
+from connectors.deadline import Deadline, within
 
 if TYPE_CHECKING:
     from dispatcher.metrics import Metrics
@@ -56,12 +59,18 @@ class DaemonDoor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Backstage:
-    """Everything that the views need; ``stopping`` ends open streams."""
+    """Everything that the views need; ``stopping`` ends open streams, ``patience`` are the seconds in which a view asks
+    forges."""
 
     wiring: Wiring
     door: DaemonDoor
     metrics: Metrics
     stopping: threading.Event = field(default_factory=threading.Event)
+    patience: float = 5.0
+
+    def in_time(self) -> AbstractContextManager[None]:
+        """What is read of forges inside ends in time for who waits; what was not read by then counts as unreadable."""
+        return within(Deadline.after(self.wiring.clock, self.patience))
 
 
 def backstage(request: Request) -> Backstage:

@@ -30,6 +30,11 @@ _MARKER = re.compile(r"<!-- pointsman .*? -->", re.DOTALL)
 
 def model(behind: Backstage, card_id: str, board_name: str) -> dict[str, Any]:
     """Everything that the template names. Raises ``UnknownCard``, ``CardDeleted``, ``Refused``, ``ConnectorError``."""
+    with behind.in_time():
+        return _model(behind, card_id, board_name)
+
+
+def _model(behind: Backstage, card_id: str, board_name: str) -> dict[str, Any]:
     board = _board(behind, card_id, board_name)
     now = behind.wiring.clock.now()
     troubles: list[str] = []

@@ -65,7 +65,8 @@ How = Annotated[Asked, Depends(asked)]
 def list_cards(request: Request, behind: Behind, wanted: Annotated[CardFilters, Query()]) -> Document:
     """The cards that pass all filters, the most urgent first; with a limit, ``Link`` names the next page."""
     board = _shown(behind, wanted.board)
-    listing = board.query(_query(behind, board, wanted))
+    with behind.in_time():
+        listing = board.query(_query(behind, board, wanted))
     document: Json = {"cards": _documents(behind, listing.cards)}
     if listing.unread:
         document["unread"] = [unread_document(each) for each in listing.unread]
@@ -124,8 +125,9 @@ def create_card(behind: Behind, body: CreateCard, x_run: Run = "") -> Document:
 @router.get("/{card_id}")
 def show_card(behind: Behind, card_id: str, board: Board = "") -> Document:
     """One card with its comments, by number, id or unique prefix."""
-    shown, card = _card(behind, card_id, board)
-    return Document(whole_document(shown, card, behind.wiring.ledger, behind.wiring.store.runs))
+    with behind.in_time():
+        shown, card = _card(behind, card_id, board)
+        return Document(whole_document(shown, card, behind.wiring.ledger, behind.wiring.store.runs))
 
 
 @router.patch("/{card_id}")

@@ -10,12 +10,16 @@ from typing import Any
 import httpx
 import pytest
 
-from connectors.card import MoverKind
+from connectors.card import PERSON, MoverKind
+from connectors.drafts import CardDraft
+from connectors.fake_forge.running import Setup, running
+from connectors.native.board import NativeBoard
 from dispatcher.web.backstage import Backstage
 from dispatcher.web.server import Listener, WebServer
+from engine.ports import SystemClock
 from tests.kit.clock import FakeClock
 from tests.kit.forge_yard import ForgeYard, forge_yard
-from tests.kit.yard import ASKS
+from tests.kit.yard import ASKS, Yard
 
 
 @dataclass
@@ -115,3 +119,41 @@ def test_a_move_by_a_person_over_http_is_a_gesture(desk: Desk) -> None:
     assert desk.yard.web.get(card).column_by is MoverKind.PERSON
     desk.yard.settled()
     assert len(desk.yard.runs()) == 1
+
+
+BOTH = """
+name: yard
+boards:
+  - {{name: own, kind: native, bot: bots/work.bot}}
+  - {{name: web, kind: github, url: "{url}", repo: octo/demo, token: $TOKEN, allow_private: true, bot: bots/work.bot,
+      columns: {{ready: {{label: ready}}, in_progress: {{label: in_progress}}, done: {{closed: true}}}}}}
+shutdown: {{grace: 0s}}
+"""
+
+
+@pytest.mark.timeout(20)
+def test_no_page_waits_for_a_forge_that_hangs(tmp_path: Path) -> None:
+    """A read of a forge has 30 s, a person who looks has not: what was read last is shown, a card of ours at once."""
+    with running("github", Setup()) as forge:
+        yard = Yard(tmp_path, SystemClock(), BOTH.format(url=forge.url), ASKS, TOKEN=forge.token)
+        card, board = str(forge.issue("Seen before", labels=["ready"])), yard.wiring.boards["own"]
+        assert isinstance(board, NativeBoard)
+        own = board.create(CardDraft("Ours", column="ready"), PERSON).id
+        yard.tick(pick=False)
+        forge.script({"fault": "act_then_hang"})
+        server = WebServer(
+            Listener("127.0.0.1", 0), Backstage(yard.wiring, yard.daemon, yard.daemon.metrics, patience=0.3)
+        )
+        server.start()
+        forge.forget_requests()
+        with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", trust_env=False, timeout=15) as http:
+            ours = http.get(f"/cards/{own}")
+            assert (ours.status_code, forge.requests()) == (200, []), "another board's forge was asked"
+            page = http.get(f"/cards/{card}", params={"board": "web"})
+            assert page.status_code == 200
+            assert "Seen before" in page.text
+            assert "as it was read last" in page.text
+            assert http.get("/api/cards", params={"board": "web"}).status_code in (502, 503)
+            assert http.get(f"/api/cards/{card}", params={"board": "web"}).status_code in (502, 503)
+        server.stop()
+        yard.close()
