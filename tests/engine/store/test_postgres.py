@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
 
 from dispatcher.ledger import Ledger, schema
 from dispatcher.ledger.rows import put
@@ -73,9 +73,18 @@ def test_the_schema_is_that_of_sqlite(url: str, tmp_path: Path) -> None:
             names = sorted(look.get_table_names())
             columns = {name: [(c["name"], c["nullable"]) for c in look.get_columns(name)] for name in names}
             keys = {name: look.get_pk_constraint(name)["constrained_columns"] for name in names}
-            indexes = {name: sorted(str(i["name"]) for i in look.get_indexes(name) if i["name"]) for name in names}
-            found.append((columns, keys, {name: [i for i in each if i[:3] != "uq_"] for name, each in indexes.items()}))
+            found.append((columns, keys, sorted(index_names(connection))))
     assert found[0] == found[1]
+
+
+def index_names(connection: Connection) -> set[str]:
+    """From the catalogue: what SQLAlchemy reflects of SQLite leaves out indexes over expressions."""
+    if connection.dialect.name == "sqlite":
+        asked = "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+    else:
+        asked = "SELECT indexname FROM pg_indexes WHERE schemaname = 'public'"
+    names = map(str, connection.exec_driver_sql(asked).scalars())
+    return {name for name in names if not name.startswith("uq_") and not name.endswith("_pkey")}
 
 
 def test_an_address_that_leads_nowhere_is_said_without_its_password(postgres: Server) -> None:
