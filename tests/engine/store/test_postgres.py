@@ -84,7 +84,7 @@ def index_names(connection: Connection) -> set[str]:
     else:
         asked = "SELECT indexname FROM pg_indexes WHERE schemaname = 'public'"
     names = map(str, connection.exec_driver_sql(asked).scalars())
-    return {name for name in names if not name.startswith("uq_") and not name.endswith("_pkey")}
+    return {name for name in names if not name.startswith("uq_") and not name.endswith(("_pkey", "_pkc"))}
 
 
 def test_an_address_that_leads_nowhere_is_said_without_its_password(postgres: Server) -> None:
