@@ -14,7 +14,7 @@ from connectors.base import Absent
 from connectors.card import BoardEventType, Card, MoverKind
 from connectors.errors import ConnectorError
 from dispatcher import breakers, facts, following, log, moving
-from dispatcher.cleaning import clean
+from dispatcher.cleaning import clean, sweep
 from dispatcher.commenting import comment
 from dispatcher.hooking import after_run
 from dispatcher.ledger import cards, outcomes
@@ -55,6 +55,7 @@ def settle_all(world: World) -> None:
         page = runs.outcomes_after(newest, PAGE) if len(page) == PAGE else ()
     if newest:
         memory.outcomes_seen = unsettled - 1 if unsettled else newest
+    sweep(world)
 
 
 def _settle_page(world: World, page: Collection[tuple[str, int]]) -> int:

@@ -183,6 +183,8 @@ class Memory:
     """As ``answers``, of the store at the commit ``stored_at``."""
     stored_at: int | None = None
     told: set[str] = field(default_factory=set)
+    swept: dict[str, tuple[float, str]] = field(default_factory=dict)
+    """board -> when its cards with a workspace were looked at last (monotonic), and the last of them."""
     unread: dict[tuple[str, str], str] = field(default_factory=dict)
     """(board, what of it) -> the code of the problem with which it was read last."""
     disappeared: dict[str, frozenset[Key]] = field(default_factory=dict)

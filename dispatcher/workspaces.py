@@ -133,6 +133,11 @@ class Workspaces:
         ours = mark is not None and mark.card_id == card_id and mark.store == self._store
         return Found.OURS if ours and path.is_dir() and not path.is_symlink() else Found.FOREIGN
 
+    def marked(self, path: str) -> bool:
+        """Whether that folder lies below this root, with a mark; what the mark says is not looked at."""
+        folder = Path(path)
+        return folder.parent == self.root and self._mark_file(folder.name).is_file()
+
     def mark(self, key: str) -> Mark | None:
         """The mark of a key; None when there is none that can be read."""
         return _read(self._mark_file(key))

@@ -50,6 +50,7 @@ _OPEN = PreparedRead(SettlementRow.columns, SettlementRow.c.closed.is_(False), l
 _PARKED = PreparedRead([ParkRow.c[field.name] for field in fields(Park)], ParkRow.c.released == "", locking=False)
 _TRIPPED = PreparedRead(BreakerRow.columns, BreakerRow.c.state != CLOSED, locking=False)
 _LINKS = Among(CardLink.columns, CardLink.c.card_id)
+_WITH_WORKSPACE = PreparedRead(CardLink.columns, CardLink.c.workspace != "", locking=False)
 _LINKS_OF_RUNS = Among(CardLink.columns, CardLink.c.last_run)
 _CARRIED = Among(
     [SettlementRow.c.run_id, SettlementRow.c.outcome], SettlementRow.c.run_id, SettlementRow.c.closed.is_(True)
@@ -166,6 +167,11 @@ class Ledger:
         """run -> the card that points at it."""
         with self.database.read_raw() as cursor:
             return {row["last_run"]: Link(**row) for row in _LINKS_OF_RUNS.many(cursor, run_ids)}
+
+    def links_with_workspace(self) -> tuple[Link, ...]:
+        """The links of every card for which a workspace was made."""
+        with self.database.read_raw() as cursor:
+            return tuple(Link(**row) for row in _WITH_WORKSPACE.many(cursor, {}))
 
     def closed_outcomes(self, run_ids: Collection[str]) -> frozenset[tuple[str, int]]:
         """(run, outcome) pairs of those runs that were carried onto their card."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -287,6 +288,34 @@ def test_cleaning_keeps_unsaved_work_and_removes_the_rest(tmp_path: Path, clock:
     assert (yard.column(clean), yard.column(dirty)) == ("done", "done")
     assert not Path(yard.run(clean).workspace).exists()
     assert (Path(yard.run(dirty).workspace) / "file").exists()
+    yard.close()
+
+
+def test_a_workspace_goes_when_a_person_moves_its_card_to_done(tmp_path: Path, clock: FakeClock) -> None:
+    """dispatcher.md 21: level-triggered. What is unsaved stays, what waits for a retry or a person is left alone."""
+    yard = other(tmp_path, clock, "workspace: {root: workspaces, persist: cleanup_on_done}\n")
+    yard.bot(tool("git init -q . && touch file"), "dirty")
+    yard.bot(ASKS, "asks")
+    clean, dirty, waiting, asking = yard.make(), yard.make(bot="dirty"), yard.make(), yard.make(bot="asks")
+    yard.settled()
+    rooms = {card: Path(yard.run(card).workspace) for card in (clean, dirty, waiting, asking)}
+    for card in (clean, dirty):
+        yard.move(card, "done")
+    yard.tick()
+    assert [each.is_dir() for each in rooms.values()] == [True] * 4, "looked for once a minute"
+    clock.advance(61)
+    yard.tick(2)
+    assert [each.is_dir() for each in rooms.values()] == [False, True, True, True]
+    yard.move(waiting, "blocked")
+    clock.advance(61)
+    yard.tick()
+    assert rooms[waiting].is_dir()
+    shutil.rmtree(rooms[dirty] / ".git")
+    clock.advance(61)
+    yard.tick()
+    assert rooms[dirty].is_dir(), "asked once for each place of the card"
+    yard.again().tick()
+    assert not rooms[dirty].is_dir()
     yard.close()
 
 

@@ -289,6 +289,27 @@ def test_blockers_that_the_forge_hides_hold_the_card(make: Maker, clock: FakeClo
     assert (yard.runs(), reason(yard, card)) == ((), "blockers_unreadable")
 
 
+def test_a_workspace_goes_when_its_issue_is_closed_and_few_are_asked_at_once(
+    make: Maker, clock: FakeClock, tmp_path: Path
+) -> None:
+    """dispatcher.md 21: every ten minutes twenty cards of a forge are read by their ids, in turn."""
+    yard = make("gitlab", tool("true"))
+    path = tmp_path / "pointsman.yaml"
+    path.write_text(f"{path.read_text()}concurrency: {{max: 30}}\nworkspace: {{persist: cleanup_on_done}}\n")
+    yard.again()
+    cards = [yard.issue(title=f"c{n}") for n in range(25)]
+    yard.settled()
+    rooms = {card: Path(yard.run(card).workspace) for card in cards}
+    for card in cards:
+        yard.forge.act("close", number=int(card))
+    for left in (5, 0):
+        clock.advance(601)
+        yard.forge.forget_requests()
+        yard.tick()
+        assert len(yard.forge.requests(operation="issue.get")) <= 20
+        assert sum(each.is_dir() for each in rooms.values()) == left
+
+
 def test_a_give_up_whose_move_the_forge_refuses_is_moved_later_and_held_meanwhile(
     make: Maker, clock: FakeClock
 ) -> None:
