@@ -29,7 +29,7 @@ from engine.runtime.rewinding import Rewound, rewind
 from engine.runtime.settings import EngineSettings
 from engine.runtime.stop import StopCause, StopKind
 from engine.runtime.watch import Watcher
-from engine.runtime.worktrees import give_up
+from engine.runtime.worktrees import CommitList, commits_of, give_up
 from engine.states import RunStatus, can_be_cancelled, is_running
 from engine.store.changes import StopKind as Request
 from engine.store.changes import Transition
@@ -159,6 +159,10 @@ class Engine:
     def inspect(self, run_id: str) -> RunView:
         """One reading of a run. Raises InvalidId, RunUnknown, RunDeleted, RecordUnreadable, StoreUnreachable."""
         return read_view(self.store, run_id)
+
+    def commits(self, run_id: str) -> CommitList | None:
+        """What the run committed; None where it has no commit to compare with. Raises RunUnknown, WorktreeFailed."""
+        return commits_of(self._host, self.store.runs.get(run_id))
 
     def promote(self, run_id: str, grace: float) -> Promotion:
         """Promote an orphan under its lock (engine.md 12.3). Raises RunUnknown, RunDeleted."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -129,9 +130,11 @@ def rewind_run(behind: Behind, run_id: str, body: RewindRun) -> Document:
 
 @router.get("/{run_id}/commits")
 def run_commits(behind: Behind, run_id: str) -> Document:
-    """The commits that a run made on a branch of its own; there is none where it worked in a plain folder."""
-    behind.wiring.store.runs.get(run_id)
-    return Document({"run_id": run_id, "available": False, "reason": NO_BASELINE, "commits": []})
+    """What a run of ``worktree: auto`` committed, oldest first; not available where it worked in a plain folder."""
+    found = behind.wiring.engine.commits(run_id)
+    if found is None:
+        return Document({"run_id": run_id, "available": False, "reason": NO_BASELINE, "commits": []})
+    return Document({"run_id": run_id, "available": True, "reason": "", **asdict(found)})
 
 
 def _fields(behind: Backstage, run_id: str) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ worktree; one that finishes has its work on a branch, and the worktree goes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.dsl.graph import Graph
@@ -22,10 +22,12 @@ from engine.runtime.host import Host
 from engine.runtime.runlog import LOGGER
 from engine.states import RunStatus, can_be_deleted
 from engine.workspace import worktree
-from engine.workspace.worktree import Git
+from engine.workspace.worktree import Commit, Git
 
 AUTO = "auto"
 FOLDER = "worktree"
+_TAIL = 20
+"""Among so many of the newest events the end of a run is looked for."""
 
 
 def own_folder(root: Path, run_id: str) -> Path:
@@ -89,8 +91,47 @@ def finish(line: Line, ending: Ending) -> Ending:
     if not branch:
         return ending
     attempt.runlog.line(f"what run {attempt.run_id} made is on branch {branch} ({commit[:12]})")
-    told = NewEvent(EventType.RUN_FINISHED, data={"branch": branch, "commit": commit})
+    repository = worktree.common_folder(Git(path, attempt.environment))
+    told = NewEvent(EventType.RUN_FINISHED, data={"branch": branch, "commit": commit, "repository": repository})
     return replace(ending, events=(told,))
+
+
+@dataclass(frozen=True, slots=True)
+class CommitList:
+    """What a run committed above the commit at which it began; ``branch`` is empty until it has ended."""
+
+    base: str
+    head: str
+    branch: str
+    commits: tuple[Commit, ...]
+
+
+def commits_of(host: Host, record: RunRecord) -> CommitList | None:
+    """The commits of a run of ``worktree: auto``; None for one that works in place, or whose base is lost.
+
+    Raises WorktreeFailed.
+    """
+    path = folder_of(host, record)
+    if path is None:
+        return None
+    if path.is_dir() and not worktree.broken(path):
+        git, branch = Git(path, _environment(host)), ""
+        head = git.run("rev-parse", "HEAD")
+    else:
+        told = _told_at_end(host, record)
+        git, branch, head = Git(Path(told.get("repository", "")), _environment(host)), told["branch"], told["commit"]
+        if not told.get("repository") or not git.folder.is_dir():
+            return None
+    found = worktree.commits(git, record.id, head)
+    return None if found is None else CommitList(found[0], head, branch, found[1])
+
+
+def _told_at_end(host: Host, record: RunRecord) -> Mapping[str, str]:
+    """Branch, commit and repository that the end of the run told; empty texts where it told none."""
+    blank = {"branch": "", "commit": "", "repository": ""}
+    newest = [*host.store.timeline.events(record.id, max(0, record.event_seq - _TAIL))]
+    ends = [each.data for each in newest if each.type == EventType.RUN_FINISHED and "commit" in each.data]
+    return blank | {name: str(value) for name, value in ends[-1].items() if name in blank} if ends else blank
 
 
 def take_away(line: Line, ending: Ending) -> None:

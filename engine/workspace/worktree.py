@@ -21,6 +21,9 @@ from engine.errors import WorktreeFailed
 
 LIMIT = 600.0
 """Seconds for one command of git."""
+MOST = 1000
+"""Commits that a list shows."""
+_BETWEEN = "\x1f"
 REFS = "refs/pointsman/runs"
 BRANCHES = "pointsman/"
 _AUTHOR = ("-c", "user.name=Pointsman", "-c", "user.email=pointsman@localhost", "-c", "commit.gpgsign=false")
@@ -164,6 +167,34 @@ def branch_off(git: Git, run_id: str) -> tuple[str, str]:
         name = f"{plain}-{number}"
     git.run("update-ref", f"refs/heads/{name}", commit)
     return name, commit
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit: ``time`` is the author's, as git writes it (RFC 3339)."""
+
+    sha: str
+    author: str
+    time: str
+    subject: str
+
+
+def commits(git: Git, run_id: str, head: str) -> tuple[str, tuple[Commit, ...]] | None:
+    """The run's base, and what lies between it and ``head``, oldest first, the newest ``MOST``; None without a base.
+
+    Raises WorktreeFailed.
+    """
+    base = git.says("rev-parse", "--verify", "--quiet", base_ref(run_id))
+    if not base:
+        return None
+    form = _BETWEEN.join(("%H", "%an", "%aI", "%s"))
+    told = git.run("log", f"--max-count={MOST}", "--topo-order", f"--format={form}", f"{base}..{head}")
+    return base, tuple(Commit(*line.split(_BETWEEN, 3)) for line in reversed(told.split("\n")) if line)
+
+
+def common_folder(git: Git) -> str:
+    """Where the repository keeps what its worktrees share; it outlives each of them. Raises WorktreeFailed."""
+    return str((git.folder / git.run("rev-parse", "--git-common-dir")).resolve())
 
 
 def remove(git: Git, path: Path) -> None:

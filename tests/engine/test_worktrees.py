@@ -82,6 +82,32 @@ def test_a_run_works_beside_the_checkout_and_leaves_a_branch(repo: Rig) -> None:
     assert (told["branch"], told["commit"]) == ("pointsman/r1", git(repo.workspace, "rev-parse", "pointsman/r1"))
 
 
+def test_the_commits_of_a_run_are_listed_while_it_works_and_afterwards(repo: Rig) -> None:
+    """interface.md 6: above the commit at which it began, oldest first; also when its worktree is gone."""
+    assert start(repo) == RunStatus.FAILED_RESUMABLE
+    base, found = git(repo.workspace, "rev-parse", "main"), repo.engine.commits("r1")
+    assert found is not None
+    assert (found.base, found.branch, [each.subject for each in found.commits]) == (base, "", ["work"])
+    (repo.folder / "ok").touch()
+    assert repo.resume().status == RunStatus.FINISHED
+    assert not worktree(repo).exists()
+    found = repo.engine.commits("r1")
+    assert found is not None
+    assert (found.base, found.branch) == (base, "pointsman/r1")
+    assert [each.subject for each in found.commits] == ["work", "what run r1 left behind"]
+    assert [each.sha for each in found.commits][-1] == found.head == git(repo.workspace, "rev-parse", "pointsman/r1")
+    assert {(each.author, each.time[:2]) for each in found.commits} == {("t", "20"), ("Pointsman", "20")}
+    shutil.rmtree(repo.workspace / ".git")
+    assert repo.engine.commits("r1") is None
+
+
+def test_a_run_in_place_has_no_commits_of_its_own(repo: Rig) -> None:
+    text = WORK.replace("  worktree: auto\n", "").replace("&& ", "")
+    (repo.folder / "ok").touch()
+    repo.run(text, typed_vars={"ok": str(repo.folder / "ok")})
+    assert repo.engine.commits("r1") is None
+
+
 def test_a_failure_keeps_the_worktree_and_a_resume_goes_on_in_it(repo: Rig) -> None:
     """R286, R339: what finished is not done again; the branch is made at the end."""
     assert start(repo) == RunStatus.FAILED_RESUMABLE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -200,6 +201,20 @@ def test_a_rewind_that_cannot_be_leaves_the_question_open(
     """R232 over HTTP."""
     assert post(client, f"/api/runs/{paused}/rewind", **body) == (status, code)
     assert client.get(f"/api/runs/{paused}").json()["pending"]["node_id"] == "gate"
+
+
+def test_the_commits_of_a_run_in_a_worktree_are_listed(client: httpx.Client, wiring: Wiring, tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    git = ("git", "-c", "user.name=t", "-c", "user.email=t@t", "-C", str(repo))
+    subprocess.run(("git", "init", "-q", str(repo)), check=True)
+    subprocess.run((*git, "commit", "-q", "--allow-empty", "-m", "first"), check=True)
+    text = "tool a:\n  command: `echo x > made`\n\nworkflow w:\n  worktree: auto\n  entry: a\n  a -> done\n"
+    (tmp_path / "tree.bot").write_text(text)
+    assert wiring.engine.launch(LaunchRequest(tmp_path / "tree.bot", repo, run_id="r3")).status == "finished"
+    found = client.get("/api/runs/r3/commits").json()
+    (commit,) = found["commits"]
+    assert (found["available"], found["branch"], commit["sha"]) == (True, "pointsman/r3", found["head"])
+    assert commit["subject"] == "what run r3 left behind"
 
 
 def test_a_list_of_commits_is_not_available_and_says_why(client: httpx.Client, paused: str) -> None:
