@@ -19,7 +19,7 @@ from connectors.effects.guard import Change, Conflict, Done, Effect, Ready, Row,
 from connectors.effects.journal import Desk, Order
 from connectors.errand import Errand, Purpose
 from connectors.errors import ColumnLost, ConnectorError, ForgeRefused, MovePending, UnknownColumn
-from connectors.forge.board_reading import BoardReader
+from connectors.forge.board_reading import STALE, BoardReader
 from connectors.forge.board_reading import Sight as Seen
 from connectors.forge.cards import moved_card, text_digest
 from connectors.forge.columns import same
@@ -129,13 +129,15 @@ class Mover:
         memory.cross(card.id, crossing)
         present = origin if origin is not None and self._carries(seen.issue, origin) else None
         missing = to if to is not None and not self._carries(seen.issue, to) else None
-        state = self._state(seen.issue, target)
+        state, begun = self._state(seen.issue, target), False
         try:
             for step in steps(present, missing, state=state, swaps=self.reader.client.traits.swaps):
                 self._carry(seen.issue.number, step, crossing, origin)
+                begun = True
         except ForgeRefused as error:
             if error.evidence.kind not in ("superseded", "conflict"):
-                memory.cross(card.id, None)
+                if not begun:  # else half of it is made: the next look goes on from there
+                    memory.cross(card.id, None)
                 raise
         return self._read_back(card.id, crossing, target, mover)
 
@@ -158,16 +160,19 @@ class Mover:
         return any(self._same(label.name, each) for each in issue.labels)
 
     def _carry(self, number: int, step: Step, crossing: Crossing, origin: LabelDef | None) -> None:
+        order = self._order(number, step, crossing)
+
+        def declare(_row: Row) -> Change[None]:
+            return Change(order.effect, self._send(number, step), self._looking(number, step, origin))
+
+        self.desk.carry(order, declare, SETTLING)
+
+    def _order(self, number: int, step: Step, crossing: Crossing) -> Order:
         plan, client = self.reader.plan, self.reader.client
         place = f"move {crossing.origin or '-'} to {crossing.to or '-'}: {step.word}"
         params = {"number": number, "from": crossing.origin, "to": crossing.to, "step": step.word}
         effect = Effect.IDEMPOTENT if step.is_open is None else Effect.GUARDED
-        order = Order(plan.name, str(number), place, f"{client.kind}.board.move", effect, params)
-
-        def declare(_row: Row) -> Change[None]:
-            return Change(effect, self._send(number, step), self._looking(number, step, origin))
-
-        self.desk.carry(order, declare, SETTLING)
+        return Order(plan.name, str(number), place, f"{client.kind}.board.move", effect, params)
 
     def _send(self, number: int, step: Step) -> Callable[[Errand], None]:
         client = self.reader.client
@@ -309,5 +314,15 @@ class Mover:
             self._lost(seen, crossing)
         elif crossing.to and crossing.to in (labelled or set(seen.spotted.columns)):
             self._go(seen, crossing, crossing.to, By(MoverKind.DISPATCHER))
-        else:
+        elif not self._sent_lately(seen, crossing):
             self.reader.memory.cross(card_id, None)
+
+    def _sent_lately(self, seen: Seen, crossing: Crossing) -> bool:
+        """Whether a request of this move left so lately that the read may be older than what it did."""
+        origin, to = (self._label(seen, each, must=False) for each in (crossing.origin, crossing.to))
+        state, swaps = self._state(seen.issue, crossing.to), self.reader.client.traits.swaps
+        for step in steps(origin, to, state=state, swaps=swaps):
+            past = self.desk.journal.newest(self._order(seen.issue.number, step, crossing))
+            if past is not None and past.sent_at is not None and self.clock.now() - past.sent_at < STALE:
+                return True
+        return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from connectors.answer import Read, StopReason
 from connectors.base import Absent, AbsentKind, Clock, Listing, Lookup, Unread
@@ -26,6 +27,8 @@ from connectors.moves import order_key
 from connectors.observer import Observer
 
 WATCHING = Errand(Purpose.WATCH)
+STALE = timedelta(minutes=10)
+"""So old a forge's answer may be: until then what shows nothing of our move does not prove that none was made."""
 LinksOf = Callable[[Issue, Errand], Waits]
 """How a read learns what an issue waits for."""
 
@@ -105,13 +108,39 @@ class BoardReader:
             raise self.place.explained(error) from error
         for read in reads[:1]:
             self.place.note(read.moved_to)
-        issues = {issue.number: issue for read in reads for issue in read.items}
+        issues = self._looked_at({issue.number: issue for read in reads for issue in read.items}, found)
         sights = self.sights(issues.values(), found, LISTING, lambda issue, _errand: self.links.known(issue))
         shown = [s.card for s in sights if columns is None or set(s.spotted.columns) & wanted.keys()]
         for read in reads:
             if read.skipped:
                 self._observer.event("board.skipped", "debug", board=self.plan.name, **read.skipped)
         return self._listing(shown, reads, lost)
+
+    def _looked_at(self, issues: Mapping[int, Issue], found: Mapping[str, Resolved]) -> Mapping[int, Issue]:
+        """The issues, those read anew by their numbers that a list shows elsewhere than we put them lately.
+
+        Lists lag: what one shows right behind our own move may be older than it, and would look like a person's word.
+        """
+        folds, now = self.client.traits.folds_case, self.clock.now()
+        current = dict(issues)
+        for card_id, known in self.memory.cards([str(number) for number in issues]).items():
+            issue, placed = issues[int(card_id)], known.placed
+            lately = placed.by is MoverKind.DISPATCHER and now - placed.since < STALE
+            if lately and spot(self.plan, issue, found, known.crossing, folds_case=folds).column != placed.column:
+                self._look_again(current, issue)
+        return current
+
+    def _look_again(self, current: dict[int, Issue], issue: Issue) -> None:
+        """The issue as it is now; one that cannot be read is left out of this listing."""
+        try:
+            again = self.client.issue(issue.number, LISTING)
+        except ForgeError as error:
+            self._observer.event("board.skipped", "debug", board=self.plan.name, unread=error.message)
+            again = Missing(MissingKind.NOT_FOUND)
+        if isinstance(again, Missing):
+            del current[issue.number]
+        else:
+            current[issue.number] = again
 
     def _queries(
         self, columns: Collection[str] | None, wanted: Mapping[str, object], found: Mapping[str, Resolved]

@@ -133,7 +133,9 @@ class Reads(Wired):
             missing(error)
             return own
         worse = own if not own.complete else shared
-        return replace(worse, moved_to=own.moved_to, items=(*own.items, *shared.items), unfit=(*own.unfit, *shared.unfit))
+        return replace(
+            worse, moved_to=own.moved_to, items=(*own.items, *shared.items), unfit=(*own.unfit, *shared.unfit)
+        )
 
     def issues(self, query: IssueQuery, errand: Errand) -> Read[Issue]:
         """Issues by creation. The label is looked at here, whatever Forgejo's own filter let through."""

@@ -188,7 +188,12 @@ class Reads(Wired):
         return found if isinstance(found, Missing) else _card(found)
 
     def issues_many(self, numbers: Sequence[int], errand: Errand) -> Sighting:
-        """One read by number; what it does not show is asked for alone, since a list proves no absence."""
+        """One read by number; what it does not show is asked for alone, since a list proves no absence.
+
+        A single one is asked for alone as well: lists are older than the cards themselves at times.
+        """
+        if len(numbers) == 1:
+            return sighted(numbers, lambda number: self.issue(number, errand))
         path = f"{self._path}/issues"
         query = (*(("iids[]", str(number)) for number in numbers), ("scope", "all"), ("per_page", str(PAGE)))
         items = Items(mapping.ISSUE, lambda payload: payload)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from connectors.answer import AnswerError, AnswerKind, StopReason, WireRecord
 from connectors.deadline import Deadline, Timekeeper
 from connectors.errors import ForgeError, Unreachable
-from connectors.transport.request import Answer, Origin, Request, joined
+from connectors.transport.request import Answer, BodyUnreadable, Origin, Request, joined
 from connectors.transport.validators import LARGEST_KEPT, Kept, Validators, key_of
 
 PAUSES = (0.5, 1.0, 2.0)
@@ -87,7 +87,7 @@ class Reader:
 
     def _keep(self, key: str, answer: Answer) -> None:
         etag, modified = answer.headers.get("etag", ""), answer.headers.get("last-modified", "")
-        if answer.status == 200 and (etag or modified) and len(answer.body) <= LARGEST_KEPT:
+        if answer.status == 200 and (etag or modified) and len(answer.body) <= LARGEST_KEPT and _is_readable(answer):
             headers = {name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers}
             self._validators.put(key, Kept(etag, modified, answer.body, headers))
 
@@ -112,6 +112,15 @@ class Reader:
             return False
         self._clock.wait(threading.Event(), seconds)
         return True
+
+
+def _is_readable(answer: Answer) -> bool:
+    """Whether the body is JSON: one that was spoilt on its way must not come back with each "unchanged"."""
+    try:
+        answer.json()
+    except BodyUnreadable:
+        return False
+    return True
 
 
 def _is_worth_repeating(answer: Answer) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from engine.errors import AmbiguousUnread, EffectSettled
 from engine.failures import FailureCode
 from engine.ports import FindsNothing, Found, NotFound, Probed, Undone
-from engine.run import EffectRecord, EffectState, RunRecord, SettledBy
+from engine.run import IN_DOUBT, UNDER_WAY, EffectRecord, EffectState, RunRecord, SettledBy
 from engine.runtime.host import Host
 from engine.runtime.requests import ResumeRequest
 from engine.states import is_running
@@ -44,13 +44,20 @@ def lose(host: Host, effect: EffectRecord, note: str) -> None:
 
 
 def probe_orphan(host: Host, run_id: str) -> tuple[EffectRecord, ...]:
-    """Probe what a dead owner left in doubt; the rows that stay so, each of them ambiguous (engine.md 12.3)."""
+    """Settle what a dead owner left under way; the rows that nobody can answer for, each ambiguous (engine.md 12.3).
+
+    What never left is withdrawn. Of a call that may be repeated the forge is asked too, but it holds up no run.
+    """
     left = []
-    for effect in host.store.effects.in_doubt(run_id):
-        if isinstance(probe(host, effect), Found | Undone):
+    for effect in host.store.effects.list(run_id, tuple(UNDER_WAY | IN_DOUBT)):
+        if effect.dropped_by or (effect.repeatable and effect.state == EffectState.AMBIGUOUS):
             continue
-        lose(host, effect, "its sender died before the answer was written")
-        left.append(effect)
+        if effect.state == EffectState.INTENDED:
+            note = "its sender died before anything was sent"
+            host.store.effects.settle(effect.id, Settling(EffectState.NOT_SENT, SettledBy.WITHDRAWN, note))
+        elif not isinstance(probe(host, effect), Found | Undone):
+            lose(host, effect, "its sender died before the answer was written")
+            left += [] if effect.repeatable else [effect]
     return tuple(left)
 
 

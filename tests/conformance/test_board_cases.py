@@ -224,6 +224,37 @@ def test_a_move_that_stopped_between_its_halves_is_one_column_and_goes_on(forge_
     assert [each["operation"] for each in forge_bench.writes()] == ["label.remove"]
 
 
+def test_a_refused_half_leaves_the_move_to_be_finished(forge_bench: ForgeBench) -> None:
+    """Case 12: what was made of the move stays known as ours, whatever the second half was answered."""
+    forge_bench.need(Capability.HALVES)
+    card = forge_bench.make()
+    forge_bench.board.get(card)
+    forge_bench.forge.script({"match": {"operation": "label.remove"}, "fault": "status", "with": {"code": 403}})
+    with pytest.raises(ForgeRefused):
+        forge_bench.move(card, "in_progress", "ready")
+    forge_bench.forge.script()
+    assert forge_bench.card(card).columns_seen == ("in_progress",)
+    forge_bench.board.finish_moves()
+    assert forge_bench.forge.labels_of(int(card)) == ["in_progress"]
+    assert forge_bench.card(card).column_by is MoverKind.DISPATCHER
+
+
+def test_a_read_that_is_older_than_half_a_move_does_not_end_it(forge_bench: ForgeBench) -> None:
+    """Cases 12 and 32: the next look sees the card as it was before; the one after it finishes the move."""
+    forge_bench.need(Capability.HALVES)
+    card = forge_bench.make()
+    forge_bench.board.get(card)
+    forge_bench.clock.advance(60)
+    lag = {"fault": "lag", "match": {"operation": "issue.get"}, "with": {"seconds": 90, "what": "labels"}}
+    forge_bench.forge.script({"match": {"operation": "label.remove"}, "fault": "status", "with": {"code": 502}}, lag)
+    with pytest.raises(ConnectorError):
+        forge_bench.move(card, "in_progress", "ready")
+    forge_bench.board.finish_moves()
+    forge_bench.forge.script()
+    forge_bench.board.finish_moves()
+    assert forge_bench.forge.labels_of(int(card)) == ["in_progress"]
+
+
 def test_a_person_between_the_halves_wins(forge_bench: ForgeBench) -> None:
     """C027: the person's column stands; our extra label goes."""
     forge_bench.need(Capability.HALVES)
@@ -538,7 +569,7 @@ def test_two_writers_do_not_both_believe(forge_bench: ForgeBench) -> None:
     )
     answer = forge_bench.move(card, "in_progress", "ready")
     assert isinstance(answer, Refused)
-    assert "backlog" in forge_bench.forge.labels_of(int(card))
+    assert forge_bench.forge.labels_of(int(card)) == ["backlog"]
 
 
 def test_nothing_is_repeated_below_us(forge_bench: ForgeBench) -> None:

@@ -97,7 +97,7 @@ def test_a_read_that_shows_a_call_undone_lets_it_be_sent_again(store: Store, clo
     assert len(forge.received) == 2
 
 
-def die(folder: str, point: str) -> None:
+def die(folder: str, point: str, bot: str = "") -> None:
     """The process that is killed at a point of its one call."""
 
     def passed(at: str) -> None:
@@ -106,7 +106,7 @@ def die(folder: str, point: str) -> None:
 
     forge, clock = FakeForge(Path(folder) / "forge"), SystemClock()
     remote = Remote(forge, forge, passed=passed)
-    Rig(open_store(Path(folder), clock), clock, Path(folder), remote=remote, around=AROUND).run(comments())
+    Rig(open_store(Path(folder), clock), clock, Path(folder), remote=remote, around=AROUND).run(bot or comments())
 
 
 @pytest.mark.timeout(120)
@@ -130,9 +130,27 @@ def test_a_kill_at_a_point_of_the_effect(
     rig = Rig(store, clock, tmp_path, remote=forge.remote, around=AROUND, force_stale_after=0.0)
     assert (only(rig).state, len(forge.received)) == (state, received)
     assert rig.engine.promote("r1", 0.0).code == code
+    assert only(rig).state == {"X1": "not_sent", "X2": "ambiguous", "X5": "done"}[point]
     record = rig.resume(attended=False)
     if code == FailureCode.AMBIGUOUS_EFFECT:
         assert (record.failure_code, len(forge.received)) == (code, 0)
     else:
         assert (record.status, len(forge.received)) == (RunStatus.FINISHED, 1)
+    store.database.close()
+
+
+@pytest.mark.timeout(120)
+def test_a_call_that_may_be_repeated_is_asked_about_as_well_when_its_sender_died(tmp_path: Path) -> None:
+    """C046, C103: no row stays ``sent`` for ever, and the run is held up by none that is safe to repeat."""
+    bot = calls("fake.label.add", "    number: 7\n    label: ready\n")
+    process = python(CODE, str(tmp_path), "X2", bot)
+    _, errors = process.communicate(timeout=90)
+    assert process.returncode == -signal.SIGKILL, errors
+    clock, forge = SystemClock(), FakeForge(tmp_path / "forge")
+    store = open_store(tmp_path, clock)
+    rig = Rig(store, clock, tmp_path, remote=forge.remote, around=AROUND, force_stale_after=0.0)
+    assert rig.engine.promote("r1", 0.0).code == FailureCode.PROCESS_ORPHANED
+    assert (only(rig).state, only(rig).stopped_run, forge.probes) == ("ambiguous", False, 1)
+    assert rig.resume(attended=False).status == RunStatus.FINISHED
+    assert len(forge.received) == 1
     store.database.close()

@@ -264,6 +264,23 @@ def test_an_unchanged_answer_is_taken_from_what_is_kept() -> None:
     assert second.headers["link"] == first.headers["link"]
 
 
+def test_a_body_that_was_spoilt_on_its_way_is_not_kept() -> None:
+    """Its validator holds for the whole body: with each "unchanged" the spoilt one would come back for ever."""
+    bodies = [b"", b'{"id": 12, "nu']
+
+    def script(connection: Peered) -> None:
+        while True:
+            head, _ = connection.request()
+            assert b"if-none-match" not in head.lower()
+            connection.answer(200, bodies.pop(0) if bodies else b"[1,2]", {"etag": '"one"'})
+
+    with peer(script) as at:
+        link = Link(f"http://127.0.0.1:{at.port}", validators=MemoryValidators(), clock=FakeClock())
+        answers = [link.transport.read(READ, GET) for _ in range(3)]
+        link.close()
+    assert answers[2].json() == [1, 2]
+
+
 def test_another_credential_or_api_version_finds_nothing_kept() -> None:
     """C018."""
     kept = MemoryValidators()
