@@ -153,6 +153,10 @@ def _validate(data: dict[str, Any], problems: list[Problem]) -> Settings | None:
         return None
 
 
+CLAIM_REFS = ("github",)
+"""The forges on which a claim can be a ref (connectors.md 19)."""
+
+
 def _mirror(settings: Settings, index: int) -> Iterator[Problem]:
     """What a board mirrors is a board of a forge, and one board's alone; columns that both have follow each other."""
     board, key = settings.boards[index], f"boards[{index}].mirror"
@@ -180,6 +184,9 @@ def _meaning(settings: Settings) -> Iterator[Problem]:
             yield Problem(f'the name "{board.name}" is used twice', f"boards[{index}].name", hint)
         seen.add(board.name)
         yield from _mirror(settings, index)
+        if board.shared and settings.claims.arbitration == "ref" and board.kind not in CLAIM_REFS:
+            text = f"claims.arbitration is ref, and {board.kind} makes no refs beside branches and tags"
+            yield Problem(text, f"boards[{index}].shared", "Write claims.arbitration: comment.")
         for key, reference in unknown_in_board(board):
             text = f"{{{{{reference}}}}} is not known in a template"
             yield Problem(text, f"boards[{index}].{key}", did_you_mean(reference, {*KNOWN_NAMES, "card.fields.NAME"}))

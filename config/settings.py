@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, SecretStr, field_validator, model_validator
+from pydantic import Field, PrivateAttr, SecretStr, model_validator
 
 from config.boards import BoardSettings, ConnectionSettings, Section
 from config.durations import Seconds
@@ -164,13 +164,6 @@ class ClaimSettings(Section):
     forge_lease: Seconds = Field(default=900.0, gt=0)
     settle_delay: Seconds = Field(default=5.0, ge=5)
     arbitration: Literal["comment", "ref"] = "comment"
-
-    @field_validator("arbitration")
-    @classmethod
-    def _by_comment(cls, given: str) -> str:
-        if given == "ref":
-            raise ValueError("this version arbitrates claims by comments only: write claims.arbitration: comment")
-        return given
 
     @model_validator(mode="after")
     def _three_heartbeats(self) -> Self:

@@ -64,7 +64,8 @@ def plan_of(settings: Settings, given: BoardSettings) -> BoardPlan:
     mapped = places(given.columns)
     roles = frozenset(str(name) for name in settings.columns.model_dump().values() if name)
     repos = {(each.repo or "").lower(): each.name for each in settings.boards if each.kind == given.kind}
-    return BoardPlan(given.name, columns(mapped, mapped), mapped, roles, given.priority_labels, repos)
+    by_ref = settings.claims.arbitration == "ref"
+    return BoardPlan(given.name, columns(mapped, mapped), mapped, roles, given.priority_labels, repos, by_ref)
 
 
 class Unremembered:

@@ -1,8 +1,9 @@
 """Cards of boards that several installations work on: no start before the card is ours on the forge, too (section 9).
 
-Point S3: a claim comment, one settle delay, then the oldest living claim has the card; ``connectors.forge.claims``
-decides. The delay is a stage in the row, so that no other card waits for it. ``tend`` prolongs the claims of this store
-and takes away what no claim of the ledger stands behind any more, whatever ended it.
+Point S3: a claim comment, one settle delay, then the oldest living claim has the card; or a claim ref, which only one
+can make (``claims.arbitration``). ``connectors.forge.claims`` decides whose a claim is. The delay is a stage in the
+row, so that no other card waits for it. ``tend`` prolongs the claims of this store and takes away what no claim of the
+ledger stands behind any more, whatever ended it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dispatcher.station import INTERRUPT_LEASE_LOST
 from dispatcher.world import World
 
 if TYPE_CHECKING:
-    from connectors.forge.claiming import ClaimComments, Look
+    from connectors.forge.claiming import Claims, Look
 
 _log = log.get(__name__)
 Held = tuple[Reason, Facts]
@@ -37,7 +38,7 @@ class Claimable(Protocol):
     """A board on whose cards claims can be written."""
 
     @property
-    def claiming(self) -> ClaimComments: ...  # noqa: D102
+    def claiming(self) -> Claims: ...  # noqa: D102
 
 
 def claimed(world: World, card: Card) -> Held | None:
@@ -57,20 +58,20 @@ def claimed(world: World, card: Card) -> Held | None:
     except AmbiguousEffect as error:
         return Reason.CLAIM_UNCERTAIN, {"what": error.message}
     except ConnectorError as error:
-        return Reason.CLAIM_UNCERTAIN, {"what": f"its comments could not be read or written: {error.message}"}
+        return Reason.CLAIM_UNCERTAIN, {"what": f"its claims could not be read or written: {error.message}"}
 
 
 class _Seen:
     """One look at a card's claims, and what it means for us."""
 
-    def __init__(self, comments: ClaimComments, me: Identity, look: Look, verdict: Verdict) -> None:
-        self.comments, self.me, self.look, self.verdict = comments, me, look, verdict
+    def __init__(self, marks: Claims, me: Identity, look: Look, verdict: Verdict) -> None:
+        self.marks, self.me, self.look, self.verdict = marks, me, look, verdict
 
     @property
     def ours(self) -> list[Claimed]:
         """Our own claims there, the oldest first; more than one after a lost answer only."""
         found = [each for each in self.look.claims if each.is_ours(self.me)]
-        return sorted(found, key=lambda each: int(each.comment_id))
+        return sorted(found, key=lambda each: each.rank)
 
 
 def _placed(world: World, key: Key, row: ForgeClaimed | None, seen: _Seen) -> Held | None:
@@ -84,7 +85,6 @@ def _placed(world: World, key: Key, row: ForgeClaimed | None, seen: _Seen) -> He
             _forget(world, key, row, seen)
         return _foreign(world, key, seen.verdict)
     if row is None or seen.verdict.standing is Standing.FREE:
-        _away(key, seen)  # ended: another store may have read it so, and an old number must not win again
         return _written(world, key, seen)
     first = seen.ours[0]
     if row.stage is Stage.PLACING:  # its answer was lost; a read shows it
@@ -93,29 +93,50 @@ def _placed(world: World, key: Key, row: ForgeClaimed | None, seen: _Seen) -> He
     if not _over(world, row, seen):
         return _settling()
     for extra in seen.ours[1:]:
-        seen.comments.remove(key[1], extra.comment_id)
-    if row.stage is not Stage.WON:
-        claims.keep(ledger, replace(row, stage=Stage.WON))
-        _log.info("claim.made", board=key[0], card_id=key[1], epoch=row.epoch, on="forge")
-    world.station.crash.passed("S3")
+        seen.marks.remove(key[1], extra)
+    _won(world, row)
     return None
+
+
+def _won(world: World, row: ForgeClaimed) -> None:
+    if row.stage is not Stage.WON:
+        claims.keep(world.station.ledger, replace(row, stage=Stage.WON))
+        _log.info("claim.made", board=row.key[0], card_id=row.key[1], epoch=row.epoch, on="forge")
+    world.station.crash.passed("S3")
 
 
 def _over(world: World, row: ForgeClaimed, seen: _Seen) -> bool:
     """Whether the claim is ours for good, or its settle delay is over by the forge's clock."""
     delay = timedelta(seconds=world.station.settings.claims.settle_delay)
-    return row.stage is Stage.WON or seen.look.at >= row.until - _lease(world) + delay
+    return row.stage is Stage.WON or seen.marks.at_once or seen.look.at >= row.until - _lease(world) + delay
 
 
-def _written(world: World, key: Key, seen: _Seen) -> Held:
-    """The intent, then the comment; whether it is the oldest is decided after the settle delay."""
+def _written(world: World, key: Key, seen: _Seen) -> Held | None:
+    """The intent, then the claim. A ref is won with that; whether a comment is the oldest, the settle delay shows.
+
+    A comment of ours that has ended goes first: another store may have read it so, and an old number must not win
+    again. A ref that has ended is moved on.
+    """
     station = world.station
+    if not seen.marks.at_once:
+        _away(key, seen)
     until = seen.look.at + _lease(world)
     row = ForgeClaimed(key, Stage.PLACING, station.owner.instance, seen.verdict.epoch + 1, until)
     claims.keep(station.ledger, row)
-    comment_id = seen.comments.write(key[1], _mark(seen.me, row))
-    claims.keep(station.ledger, replace(row, stage=Stage.SETTLING, comment_id=comment_id))
-    return _settling()
+    try:
+        comment_id = seen.marks.write(key[1], _mark(seen.me, row), seen.look)
+    except ForgeRefused:
+        held = _foreign(world, key, _seen(world, row, seen.marks).verdict)
+        if held is None:
+            raise
+        claims.drop(station.ledger, key)
+        return held
+    row = replace(row, stage=Stage.SETTLING, comment_id=comment_id)
+    claims.keep(station.ledger, row)
+    if not seen.marks.at_once:
+        return _settling()
+    _won(world, row)
+    return None
 
 
 def _settling() -> Held:
@@ -140,25 +161,25 @@ def tend(world: World) -> None:
     if world.dry:
         return
     for name, read in world.reads.items():
-        comments = _comments(world.station.boards.get(name))
-        if comments is not None and not read.standby:
-            _tend_board(world, name, comments)
+        marks = _marks(world.station.boards.get(name))
+        if marks is not None and not read.standby:
+            _tend_board(world, name, marks)
 
 
-def _comments(board: object) -> ClaimComments | None:
+def _marks(board: object) -> Claims | None:
     """The claims of a ``Claimable``, asked by name: each tick asks, and a protocol is dear to check."""
     return getattr(board, "claiming", None)
 
 
-def _tend_board(world: World, name: str, comments: ClaimComments) -> None:
+def _tend_board(world: World, name: str, marks: Claims) -> None:
     rows = claims.of_board(world.station.ledger, name)
     held = world.station.ledger.snapshot().claims if rows else {}
     for key, row in rows.items():
         if key in held:
-            if _due(world, row, comments.now()):
-                world.careful(world, key, partial(_carried, comments, row, partial(_renew, world, row)))
+            if _due(world, row, marks.now()):
+                world.careful(world, key, partial(_carried, marks, row, partial(_renew, world, row)))
         elif key not in world.shared:
-            world.careful(world, key, partial(_carried, comments, row, partial(_release, world, row)))
+            world.careful(world, key, partial(_carried, marks, row, partial(_release, world, row)))
 
 
 def _due(world: World, row: ForgeClaimed, now: datetime | None) -> bool:
@@ -166,38 +187,37 @@ def _due(world: World, row: ForgeClaimed, now: datetime | None) -> bool:
     return now is None or row.stage is not Stage.WON or now >= row.until - _lease(world) * 2 / 3
 
 
-def _carried(comments: ClaimComments, row: ForgeClaimed, work: Callable[[ClaimComments], None]) -> None:
+def _carried(marks: Claims, row: ForgeClaimed, work: Callable[[Claims], None]) -> None:
     """What does not work now is done by the next tick: the row stays."""
     try:
-        work(comments)
+        work(marks)
     except ConnectorError as error:
         _log.warning("board.degraded", board=row.key[0], card_id=row.key[1], what="claim", error=error.message)
 
 
-def _release(world: World, row: ForgeClaimed, comments: ClaimComments) -> None:
+def _release(world: World, row: ForgeClaimed, marks: Claims) -> None:
     try:
-        _forget(world, row.key, row, _seen(world, row, comments))
+        _forget(world, row.key, row, _seen(world, row, marks))
     except ForgeRefused as error:
         if error.status not in (404, 410):
             raise
-        claims.drop(world.station.ledger, row.key)  # the card is gone, and its comments with it
+        claims.drop(world.station.ledger, row.key)  # the card is gone, and its claims with it
 
 
-def _seen(world: World, row: ForgeClaimed, comments: ClaimComments) -> _Seen:
-    me, look = _identity(world, comments, row), comments.look(row.key[1])
-    return _Seen(comments, me, look, judge(look.claims, me, look.at, _lease(world)))
+def _seen(world: World, row: ForgeClaimed, marks: Claims) -> _Seen:
+    me, look = _identity(world, marks, row), marks.look(row.key[1])
+    return _Seen(marks, me, look, judge(look.claims, me, look.at, _lease(world)))
 
 
-def _renew(world: World, row: ForgeClaimed, comments: ClaimComments) -> None:
+def _renew(world: World, row: ForgeClaimed, marks: Claims) -> None:
     """Another end for the claim; one that is another's by now stops the run."""
-    seen = _seen(world, row, comments)
+    seen = _seen(world, row, marks)
     if seen.verdict.standing in (Standing.THEIRS, Standing.UNCERTAIN):
         _log.warning("claim.lost", board=row.key[0], card_id=row.key[1], epoch=row.epoch)
         claim = world.snapshot.claims.get(row.key)
         if claim is not None and claim.state is ClaimState.LIVE and claim.run_id:
             world.station.engine.interrupt(claim.run_id, INTERRUPT_LEASE_LOST)
     elif seen.verdict.standing is Standing.FREE:
-        _away(row.key, seen)
         _written(world, row.key, seen)
     elif row.stage is Stage.WON and _due(world, row, seen.look.at):
         _prolonged(world, row, seen)
@@ -206,14 +226,14 @@ def _renew(world: World, row: ForgeClaimed, comments: ClaimComments) -> None:
 
 
 def _prolonged(world: World, row: ForgeClaimed, seen: _Seen) -> None:
-    later = replace(row, until=seen.look.at + _lease(world), comment_id=seen.ours[0].comment_id)
-    seen.comments.prolong(row.key[1], seen.ours[0], _mark(seen.me, later))
-    claims.keep(world.station.ledger, later)
+    later = replace(row, until=seen.look.at + _lease(world))
+    comment_id = seen.marks.prolong(row.key[1], seen.ours[0], _mark(seen.me, later))
+    claims.keep(world.station.ledger, replace(later, comment_id=comment_id))
     _log.debug("claim.renewed", board=row.key[0], card_id=row.key[1], epoch=row.epoch, until=_text(later.until))
 
 
 def _forget(world: World, key: Key, row: ForgeClaimed, seen: _Seen) -> None:
-    """Every comment of ours away; the row goes when a read shows them gone."""
+    """Every claim of ours away; the row goes when a read shows them gone."""
     _away(key, seen)
     claims.drop(world.station.ledger, key)
     _log.info("claim.released", board=key[0], card_id=key[1], epoch=row.epoch, on="forge")
@@ -221,13 +241,13 @@ def _forget(world: World, key: Key, row: ForgeClaimed, seen: _Seen) -> None:
 
 def _away(key: Key, seen: _Seen) -> None:
     for each in seen.ours:
-        seen.comments.remove(key[1], each.comment_id)
+        seen.marks.remove(key[1], each)
 
 
-def _identity(world: World, comments: ClaimComments, row: ForgeClaimed | None) -> Identity:
+def _identity(world: World, marks: Claims, row: ForgeClaimed | None) -> Identity:
     station = world.station
     owner = claims.identity(station.ledger, partial(station.ids.new, "store"))
-    return Identity(owner, comments.login(), station.owner.instance, row.comment_id if row is not None else "")
+    return Identity(owner, marks.login(), station.owner.instance, row.comment_id if row is not None else "")
 
 
 def _mark(me: Identity, row: ForgeClaimed) -> Mark:

@@ -359,6 +359,13 @@ def put_file(deed: Deed) -> dict[str, Any]:
     return {"commit": deed.desk.git.put(deed.repo, push).sha}
 
 
+def set_ref(deed: Deed) -> dict[str, Any]:
+    """``ref`` by its full name, ``sha`` (of the default branch when left out)."""
+    sha = deed.text("sha", deed.repo.refs[f"refs/heads/{deed.repo.default_branch}"])
+    deed.desk.git.move(deed.repo, deed.text("ref"), sha)
+    return {"sha": sha}
+
+
 def add_check(deed: Deed) -> dict[str, Any]:
     """``sha``, ``name``, ``status``, ``conclusion``: an app reports."""
     made = Check(
@@ -465,6 +472,7 @@ ACTS: Mapping[str, Callable[[Deed], dict[str, Any]]] = MappingProxyType(
         "archive_item": archive_item,
         "rename_option": rename_option,
         "put_file": put_file,
+        "set_ref": set_ref,
         "add_check": add_check,
         "pull_state": pull_state,
         "merge": merge,

@@ -27,7 +27,8 @@ from connectors.forge.board_moving import SETTLING
 from connectors.forge.board_moving import Mover as Moving
 from connectors.forge.board_reading import WATCHING, BoardReader
 from connectors.forge.cards import BoardPlan, text_digest
-from connectors.forge.claiming import ClaimComments
+from connectors.forge.claim_refs import ClaimRefs
+from connectors.forge.claiming import ClaimComments, Claims
 from connectors.forge.client import ForgeClient, Traits
 from connectors.forge.code_changes import CHANGES
 from connectors.forge.desk import Desk, Words
@@ -68,7 +69,8 @@ class LabelBoard:
         self._hands = hands = replace(hands, sending=replace(hands.sending, closed=self._reader.place.closed))
         self._moving = Moving(self._reader, hands.sending, hands.clock, hands.observer)
         self._entrants = Entrants(plan, client, self._reader, hands.clock)
-        self.claiming = ClaimComments(plan.name, client, hands.sending, self._desk("", ""), hands.clock, [])
+        by = ClaimRefs if plan.claims_by_ref and client.traits.refs_claim else ClaimComments
+        self.claiming: Claims = by(plan.name, client, hands.sending, self._desk("", ""), hands.clock, [])
         self._shown: Listing | None = None
 
     def columns(self) -> tuple[Column, ...]:
@@ -315,7 +317,7 @@ def _probe_comment(desk: Desk) -> operations.Made | operations.Unmade | operatio
 
 
 def _probe_request(_desk: Desk) -> operations.Made | operations.Unmade | operations.Unseen | operations.Unread:
-    """Half a move, or an edit: the next tick reads the card and goes on from what it shows."""
+    """Half a move, an edit, a claim's ref: the next tick reads the card and goes on from what it shows."""
     return operations.Unmade("the card is read again by the next tick, which goes on from what it shows")
 
 
@@ -327,6 +329,10 @@ PROBES: Mapping[str, Callable[[Desk], operations.Made | operations.Unmade | oper
             "board.edit_comment": _probe_request,
             "board.remove_comment": _probe_request,
             "board.move": _probe_request,
+            "board.tree": _probe_request,
+            "board.commit": _probe_request,
+            "board.ref": _probe_request,
+            "board.remove_ref": _probe_request,
         }
     )
 )

@@ -30,6 +30,8 @@ class BoardPlan:
     roles: frozenset[str] = frozenset()
     priority_labels: Mapping[str, int] = field(default_factory=dict)
     repos: Mapping[str, str] = field(default_factory=dict)
+    claims_by_ref: bool = False
+    """Whether claims are refs of the repository, where the forge can make such; else comments."""
 
     @property
     def closed_column(self) -> str:

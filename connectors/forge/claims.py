@@ -7,7 +7,7 @@ alike. A claim that somebody edited is read tolerantly; of one that cannot be re
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from connectors.effects.markers import begins_claim, markers_in
 
 if TYPE_CHECKING:
-    from connectors.forge.records import ForgeComment
+    from connectors.forge.records import ClaimCommit, ForgeComment
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """One claim of a card. ``until`` is None when it cannot be read; ``changed_at``: the last edit of its comment."""
+    """One claim of a card. ``until`` is None when it cannot be read; ``changed_at``: the last edit of its comment.
+
+    ``comment_id`` names where it stands: a comment by its number, or the commit of a ref, of which a card has one.
+    """
 
     comment_id: str
     author: str
@@ -50,6 +53,11 @@ class Claimed:
     instance: str = ""
     epoch: int = 0
     until: datetime | None = None
+
+    @property
+    def rank(self) -> int:
+        """The lower, the older."""
+        return int(self.comment_id) if self.comment_id.isdigit() else 0
 
     def ends(self, lease: timedelta) -> datetime:
         """Until when it counts: as it says, else two leases after its last edit."""
@@ -89,7 +97,7 @@ def judge(claims: Iterable[Claimed], me: Identity, now: datetime, lease: timedel
     known = tuple(claims)
     epoch = max((each.epoch for each in known), default=0)
     living = [each for each in known if each.ends(lease) > now and not _copied(each, me)]
-    first = min(living, key=lambda each: int(each.comment_id), default=None)
+    first = min(living, key=lambda each: each.rank, default=None)
     if first is None:
         return Verdict(Standing.FREE, None, epoch)
     if first.is_ours(me):
@@ -102,23 +110,27 @@ def _copied(claim: Claimed, me: Identity) -> bool:
     return claim.owner == me.owner and not claim.is_ours(me)
 
 
+def claim_of_commit(commit: ClaimCommit) -> Claimed:
+    """The claim that a card's claim ref points to; whatever stands there claims the card."""
+    unread = Claimed(commit.sha, commit.author, commit.made_at, commit.url)
+    return _marked(unread, commit.message) or unread
+
+
 def _claim(comment: ForgeComment) -> Claimed | None:
     unread = Claimed(comment.id, comment.author, comment.updated_at, comment.url)
-    for marker in markers_in(comment.body):
+    found = _marked(unread, comment.body)
+    return found or (unread if begins_claim(comment.body) else None)
+
+
+def _marked(unread: Claimed, text: str) -> Claimed | None:
+    """The claim as a marker of the text has it, None when no marker says whose it is until when."""
+    for marker in markers_in(text):
         owner, until = marker.pairs.get("owner", ""), _instant(marker.pairs.get("until", ""))
         if marker.is_claim and owner and until is not None:
             epoch = marker.pairs.get("epoch", "")
-            return Claimed(
-                comment.id,
-                comment.author,
-                comment.updated_at,
-                comment.url,
-                owner,
-                marker.pairs.get("instance", ""),
-                int(epoch) if epoch.isascii() and epoch.isdigit() else 0,
-                until,
-            )
-    return unread if begins_claim(comment.body) else None
+            number = int(epoch) if epoch.isascii() and epoch.isdigit() else 0
+            return replace(unread, owner=owner, instance=marker.pairs.get("instance", ""), epoch=number, until=until)
+    return None
 
 
 def _instant(text: str) -> datetime | None:

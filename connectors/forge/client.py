@@ -26,6 +26,8 @@ from connectors.forge.records import (
     Account,
     Blocker,
     Check,
+    ClaimRead,
+    CommitDraft,
     File,
     FileChange,
     FileDraft,
@@ -198,6 +200,32 @@ class ForgeClient(Reads, IssueWrites, CodeWrites, Protocol):
     def pace(self) -> Limiter:
         """The limiter of the credential."""
         ...
+
+
+class RefClient(ForgeClient, Protocol):
+    """A client of a forge where refs beside branches and tags can be made (``traits.refs_claim``)."""
+
+    def claim_ref(self, number: int, errand: Errand) -> ClaimRead:
+        """The ref that says who has the card."""
+        ...
+
+    def create_tree(self, path: str, text: str, errand: Errand) -> str:
+        """A tree of one file; its SHA."""
+        ...
+
+    def create_commit(self, draft: CommitDraft, errand: Errand) -> str:
+        """A commit that no ref points to yet; its SHA."""
+        ...
+
+    def create_claim_ref(self, number: int, sha: str, errand: Errand) -> None:
+        """A new claim ref; ``ForgeRefused`` where one exists."""
+        ...
+
+    def advance_claim_ref(self, number: int, sha: str, errand: Errand) -> None:
+        """The claim ref moves on; ``ForgeRefused`` where it does not point to an ancestor of the commit any more."""
+        ...
+
+    def delete_claim_ref(self, number: int, errand: Errand) -> None: ...  # noqa: D102
 
 
 class ProjectClient(ForgeClient, Protocol):

@@ -275,6 +275,35 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimCommit:
+    """What a card's claim ref points to: a commit that says whose the card is."""
+
+    sha: str
+    author: str
+    message: str
+    url: str
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CommitDraft:
+    """A commit to be made: ``parent`` is empty for a first one."""
+
+    message: str
+    author: str
+    tree: str
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRead:
+    """The claim ref of a card, None when there is none, and what time it was on the forge then, if it said so."""
+
+    commit: ClaimCommit | None
+    date: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class File:
     """A file of a branch; ``content`` are its bytes."""
 

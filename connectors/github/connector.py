@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from connectors.forge.client import Target, Traits
 from connectors.github.app import AppCredential
+from connectors.github.claim_refs import ClaimRefs
 from connectors.github.client import API_VERSION, PUBLIC, USER_AGENT, Library
 from connectors.github.code_writes import CodeWrites
 from connectors.github.projects import Projects
@@ -22,7 +23,7 @@ HEADERS = {
 """What a transport to GitHub sends with every request (``Parts.headers``)."""
 
 
-class GitHubClient(Projects, IssueWrites, CodeWrites):
+class GitHubClient(Projects, IssueWrites, CodeWrites, ClaimRefs):
     """Everything that can be asked and changed."""
 
     def __init__(

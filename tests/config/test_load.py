@@ -29,6 +29,19 @@ def refused(folder: Path, text: str, **environment: str) -> ConfigError:
     return caught.value
 
 
+@pytest.mark.parametrize(("kind", "fits"), [("github", True), ("gitlab", False), ("forgejo", False)])
+def test_claims_by_ref_are_refused_where_a_forge_makes_no_refs(tmp_path: Path, kind: str, fits: bool) -> None:
+    """C156: GitHub alone; elsewhere the message says what to write."""
+    board = f"{{name: web, kind: {kind}, url: 'https://f.example', repo: a/b, token: $T, shared: true, columns: {{}}}}"
+    text = f"name: x\nboards: [{board}]\nclaims: {{arbitration: ref}}\n"
+    if fits:
+        assert read(tmp_path, text, T="a-token-of-8").claims.arbitration == "ref"
+        return
+    problem = refused(tmp_path, text, T="a-token-of-8").problems[0]
+    assert (problem.key, problem.hint) == ("boards[0].shared", "Write claims.arbitration: comment.")
+    assert f"{kind} makes no refs" in problem.text
+
+
 @pytest.mark.parametrize(
     ("line", "key", "said"),
     [

@@ -134,7 +134,7 @@ def get_git_commit(call: Call) -> Answer:
 
 
 def create_git_commit(call: Call) -> Answer:
-    """``message``, ``tree``, ``parents``."""
+    """``message``, ``tree``, ``parents``, ``author`` by name."""
     repo = writing(call, repo_of(call))
     tree = str(call.json.get("tree") or "")
     parents = [str(each) for each in call.json.get("parents") or []]
@@ -143,7 +143,8 @@ def create_git_commit(call: Call) -> Answer:
     if any(each not in repo.commits for each in parents):
         raise Refusal(422, "Parent SHA does not exist or is not a commit object")
     message = str(call.json.get("message") or "")
-    made = call.desk.git.commit(repo, message, repo.trees[tree], parents, call.user.login)
+    author = str((call.json.get("author") or {}).get("name") or call.user.login)
+    made = call.desk.git.commit(repo, message, repo.trees[tree], parents, author)
     return Answer(201, git_commit(show(call), repo, made))
 
 
