@@ -44,7 +44,7 @@ test: setup ## the tests
 bench: setup ## the measurements, one after the other
 	$(BIN)/python -m tests.benchmarks
 
-simulation: setup ## ten thousand histories of faults under a simulated clock
+simulation: setup ## ten thousand histories of faults under a simulated clock, over the native board and over forges
 	$(BIN)/python -m tests.simulation --seeds 10000
 
 soak: setup ## an hour of real processes, killed at random

@@ -11,12 +11,12 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 
 from connectors.fake_forge.control import control
-from connectors.fake_forge.desk import Desk, Visit
+from connectors.fake_forge.conversation import Conversation
+from connectors.fake_forge.desk import Desk
 from connectors.fake_forge.exchange import Answer, Request
-from connectors.fake_forge.lost import LOST, Loss, hold
+from connectors.fake_forge.lost import hold
 from connectors.fake_forge.script import Facts, Stage
 from connectors.fake_forge.stream import Garbled, Head, Stream, bytes_of, linger
 from connectors.fake_forge.tls import Certificates
@@ -118,6 +118,7 @@ class Server:
         self._certificates = certificates
         self._stopped = threading.Event()
         self._arrived = 0
+        self._conversation = Conversation(desk, self._stopped, self._note_arrival)
         self._control = Port(0, self._serve_control)
         self._port = Port(number, self._serve)
         scheme, host = ("https", "localhost") if certificates else ("http", HOST)
@@ -204,31 +205,9 @@ class Server:
             if body is not None:
                 stream.write(bytes_of(self._controlled(head, body)))
             return body is not None
+        return self._conversation.exchange(stream, head)
+
+    def _note_arrival(self) -> None:
         with self._desk.lock:
             self._arrived += 1
-            visit = self._desk.visit(Request.of(head.method, head.target, head.headers))
         self.apply()
-        if visit.stage is Stage.UPLOAD and visit.rule is not None:
-            self._break_upload(stream, visit)
-            return False
-        body = stream.read_body(head)
-        if body is None:
-            return False
-        visit = replace(visit, request=replace(visit.request, body=body))
-        answer = self._desk.answer(visit)
-        if visit.stage is Stage.AFTER and visit.rule is not None:
-            loss = Loss(stream, answer, visit.rule.given, self._stopped)
-            return LOST[visit.rule.fault](loss) and not head.last
-        stream.write(bytes_of(answer))
-        return not head.last
-
-    def _break_upload(self, stream: Stream, visit: Visit) -> None:
-        """Read a part of the body, then reset or read no more."""
-        rule = visit.rule
-        assert rule is not None
-        stream.read_some(min(int(rule.given.get("bytes", 1)), int(visit.request.headers.get("content-length", "0"))))
-        if rule.fault == "reset_mid_upload":
-            stream.reset()
-            return
-        self._stopped.wait()
-        stream.close()

@@ -60,6 +60,8 @@ class Setting:
     trusted: ssl.SSLContext | None = None
     """Whose certificates are believed; None: those of this machine and the usual authorities."""
     connections: int = CONNECTIONS
+    sockets: httpcore.NetworkBackend = field(default_factory=httpcore.SyncBackend)
+    """What connects to an address that was looked at."""
 
 
 @lru_cache(maxsize=1)
@@ -117,7 +119,7 @@ class Exchanger:
             raise AddressRefused(f"{self.origin.text} is http, and allow_private does not cover it")
         self._clock = setting.clock
         self._plain = self.origin.scheme == "http" and not setting.target.proxy
-        self._transport = GuardedTransport(setting, GuardedBackend(guard, setting.resolver))
+        self._transport = GuardedTransport(setting, GuardedBackend(guard, setting.resolver, setting.sockets))
 
     def close(self) -> None:
         """Close idle connections."""

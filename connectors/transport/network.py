@@ -41,10 +41,10 @@ def system_resolver(host: str, port: int) -> Sequence[str]:
 class GuardedBackend(httpcore.NetworkBackend):
     """Makes connections for one connection of the configuration."""
 
-    def __init__(self, guard: AddressGuard, resolver: Resolver) -> None:
+    def __init__(self, guard: AddressGuard, resolver: Resolver, sockets: httpcore.NetworkBackend) -> None:
         self._guard = guard
         self._resolver = resolver
-        self._sockets = httpcore.SyncBackend()
+        self._sockets = sockets
 
     def connect_tcp(
         self,

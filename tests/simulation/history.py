@@ -48,6 +48,7 @@ class History:
     seed: int
     variant: int
     steps: tuple[Step, ...]
+    board: str = "native"
 
 
 WHAT: tuple[tuple[int, str], ...] = (
@@ -64,24 +65,42 @@ WHAT: tuple[tuple[int, str], ...] = (
     (2, "partial"),
 )
 """What happens how often, where something does."""
+ON_FORGES: tuple[tuple[int, str], ...] = (
+    (30, "person"),
+    (14, "crash"),
+    (4, "refuse"),
+    (30, "board"),
+    (8, "other"),
+    (6, "threads"),
+    (6, "pass"),
+    (2, "step"),
+    (3, "freeze"),
+    (1, "suspend"),
+    (4, "partial"),
+)
+"""The same for the board of a forge, whose every request is a seam."""
+TICKS_ON_FORGES = 32
+GAPS_ON_FORGES = (0.1, 1.0, 5.0, 5.0, 20.0, 20.0, 60.0, 60.0, 200.0, 700.0)
 BEFORE = frozenset({"suspend", "partial"})
 """What happens between ticks only."""
 
 
-def history_of(seed: int, variants: int, ticks: int = TICKS) -> History:
-    """The history of a seed."""
-    random = Random(seed)
+def history_of(seed: int, variants: int, ticks: int = 0, board: str = "native") -> History:
+    """The history of a seed on one kind of board; ``ticks`` 0 means as many as are usual there."""
+    native = board == "native"
+    random, what = (Random(seed), WHAT) if native else (Random(f"{board} {seed}"), ON_FORGES)
     variant = random.randrange(variants)
-    calm, two = random.choice((0.1, 0.3, 0.5)), variant == variants - 1 or random.random() < 0.1
+    calm, gaps = random.choice((0.1, 0.3, 0.5) if native else (0.3, 0.5, 0.7)), GAPS if native else GAPS_ON_FORGES
+    two = variant == variants - 1 or random.random() < 0.1
     steps = []
-    for _ in range(ticks):
-        happenings = tuple(_happening(random) for _ in range(2) if random.random() < calm)
-        steps.append(Step(random.choice(GAPS), int(two and random.random() < 0.4), happenings))
-    return History(seed, variant, tuple(steps))
+    for _ in range(ticks or (TICKS if native else TICKS_ON_FORGES)):
+        happenings = tuple(_happening(random, what) for _ in range(2) if random.random() < calm)
+        steps.append(Step(random.choice(gaps), int(two and random.random() < 0.4), happenings))
+    return History(seed, variant, tuple(steps), board)
 
 
-def _happening(random: Random) -> Happening:
-    what = random.choices([each for _, each in WHAT], [weight for weight, _ in WHAT])[0]
+def _happening(random: Random, kinds: tuple[tuple[int, str], ...]) -> Happening:
+    what = random.choices([each for _, each in kinds], [weight for weight, _ in kinds])[0]
     at = -1 if what in BEFORE or random.random() < 0.3 else random.randrange(WIDEST)
     return Happening(at, what, random.getrandbits(31))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from connectors.card import Card
+from dispatcher import doubts
 from dispatcher.candidate import Problem
 from dispatcher.ledger.records import Key
 from dispatcher.station import Child, LaunchOrder
@@ -28,11 +28,11 @@ from engine.store.changes import ClaimChange, Launch, Transition, Written
 from engine.store.owners import host_id
 from engine.store.store import Store
 from tests.kit.clock import FakeClock
-from tests.simulation.seams import Seams
+from tests.simulation.seams import Crashed, Seams
 from tests.simulation.watch import Stop, Watch
 
 if TYPE_CHECKING:
-    from tests.simulation.seams import SimulatedBoard
+    from tests.simulation.grounds import Ground, Standing
 
 _S, _C = RunStatus, FailureCode
 RUNNING = frozenset({_S.RUNNING})
@@ -67,6 +67,9 @@ class Execution:
     stop: str = ""
     lost: float = 0.0
     """Of its time that in which no process ran."""
+    key: Key = ("", "")
+    again: frozenset[str] = frozenset()
+    """The calls in doubt that a person decided to send again."""
 
 
 class Machine:
@@ -74,7 +77,7 @@ class Machine:
 
     def __init__(self, store: Store, clock: FakeClock, seams: Seams, watch: Watch, seed: int) -> None:
         self.store, self.clock, self.seams, self.watch, self.seed = store, clock, seams, watch, seed
-        self.board: SimulatedBoard
+        self.ground: Ground
         self.eligible: frozenset[str] = frozenset()
         self.bound = 0
         self.digest = "d1"
@@ -83,6 +86,7 @@ class Machine:
         self.children: dict[str, float] = {}
         self.causes: dict[str, str] = {}
         self.ended: Callable[[str, str], None] = lambda _process, _run: None
+        self.died: Callable[[str], None] = self.kill
         self.processes: set[str] = set()
         self.hangs = True
         self._known: dict[Key, list[str]] = defaultdict(list)
@@ -117,13 +121,17 @@ class Machine:
         found = {record.id: record for record in self.store.runs.get_many(self._known[key]).records}
         return [found[run_id] for run_id in self._known[key] if run_id in found]
 
-    def cards(self) -> Iterator[Card]:
-        """Every card of the board."""
-        return iter(list(self.board._cards.values()))
+    def cards(self) -> Iterator[Standing]:
+        """Every card of the board, as it is and not as anybody reads it."""
+        return self.ground.cards()
 
-    def raised(self, record: RunRecord) -> bool:
-        """Whether somebody raised the cap that stopped the run."""
-        return row_of(record.failure_code).unattended is Allowance.IF_RAISED and record.id in self.raises
+    def may_go_on(self, record: RunRecord) -> bool:
+        """Whether somebody raised the cap that stopped the run, or the calls that stopped it are settled."""
+        allowance = row_of(record.failure_code).unattended
+        raised = allowance is Allowance.IF_RAISED and record.id in self.raises
+        return raised or (
+            allowance is Allowance.IF_SETTLED and doubts.settled(self.store.effects.stopping([record.id]))
+        )
 
     # -- executing -----------------------------------------------------------------------------------------------------
     def launch(self, key: Key, order: LaunchOrder, owner: Owner, claimed: Callable[[], None]) -> None:
@@ -136,8 +144,17 @@ class Machine:
         self.store.runs.insert_claimed(new, launch)
         self._begin(key, order.run_id, owner, 1, claimed)
 
-    def resume(self, key: Key, run_id: str, owner: Owner, change: ClaimChange, claimed: Callable[[], None]) -> None:
-        """Claim a run that stopped. Raises ``LockHeld``, ``WrongStatus``, ``AlreadyRunning``."""
+    def resume(
+        self,
+        key: Key,
+        run_id: str,
+        owner: Owner,
+        change: ClaimChange,
+        claimed: Callable[[], None],
+        *,
+        attended: bool = False,
+    ) -> None:
+        """Claim a run that stopped. Raises ``LockHeld``, ``WrongStatus``, ``AlreadyRunning``, ``AmbiguousUnread``."""
         record = self.store.runs.get(run_id)
         answered = states.requires_answers(record.status)
         wanted = RESUMABLE_WITH_ANSWERS if answered else RESUMABLE_WITHOUT_ANSWERS
@@ -145,12 +162,23 @@ class Machine:
             raise LockHeld("the run's lock is held")
         if record.status not in wanted:
             raise WrongStatus(f"the run is {record.status}")
+        again = self.ground.decided(owner.instance, record, attended=attended)
         claim = self.store.runs.claim(run_id, frozenset({RunStatus(record.status)}), owner, change)
         if claim is None:
             raise AlreadyRunning("somebody else claimed it")
-        self._begin(key, run_id, owner, claim.epoch, claimed)
+        if record.failure_code == _C.AMBIGUOUS_EFFECT:
+            self.store.effects.release(run_id)
+        self._begin(key, run_id, owner, claim.epoch, claimed, again)
 
-    def _begin(self, key: Key, run_id: str, owner: Owner, epoch: int, claimed: Callable[[], None]) -> None:
+    def _begin(
+        self,
+        key: Key,
+        run_id: str,
+        owner: Owner,
+        epoch: int,
+        claimed: Callable[[], None],
+        again: frozenset[str] = frozenset(),
+    ) -> None:
         self._starts[key] += 1
         random = Random(f"{self.seed} {key[1]} {self._starts[key]}")
         _, status, code = random.choices(ENDINGS, [each[0] for each in ENDINGS])[0]
@@ -158,7 +186,7 @@ class Machine:
             status = _S.FINISHED
         now = self.clock.monotonic()
         ends = now + random.choice(LASTS) if status is not _S.RUNNING else float("inf")
-        self.live[run_id] = Execution(run_id, owner.instance, epoch, now, ends, status, code)
+        self.live[run_id] = Execution(run_id, owner.instance, epoch, now, ends, status, code, key=key, again=again)
         try:
             claimed()
         except EngineError:
@@ -176,16 +204,32 @@ class Machine:
         """End every run whose time has come."""
         now = self.clock.monotonic()
         for each in [each for each in self.live.values() if each.ends <= now]:
-            self._end(each)
+            if self.ground.free(each.process) and each is self.live.get(each.run_id):
+                self._end(each)
 
     def _end(self, each: Execution) -> None:
+        if not each.stop and not self._called(each):
+            return
         del self.live[each.run_id]
         change = Transition(each.status, RUNNING, each.epoch, each.code, each.code and "said so")
-        self.store.runs.transition(each.run_id, change)
+        with self.seams.paused():
+            self.store.runs.transition(each.run_id, change)
         if each.status is _S.FAILED_RESUMABLE and each.code == _C.INTERRUPTED:
             self.causes[each.run_id] = each.stop
         self.watch.note(f"    run {each.run_id} ended {each.status} {each.code}")
         self.ended(each.process, each.run_id)
+
+    def _called(self, each: Execution) -> bool:
+        """Make the calls of the run before its end; False when its process died over them."""
+        try:
+            code = self.ground.call(each)
+        except Crashed:
+            self.seams.dying = False
+            self.died(each.process)
+            return False
+        if code:
+            each.status, each.code = _S.FAILED_RESUMABLE, code
+        return each is self.live.get(each.run_id)
 
     def stop(self, run_id: str, cause: str) -> bool:
         """Tell an executing run to stop; it obeys after a while, or ends by itself before."""
@@ -200,11 +244,12 @@ class Machine:
             each.code = _C.CANCELLED if cancelled else _C.INTERRUPTED
         return True
 
-    def promote(self, run_id: str) -> bool:
-        """Judge an orphan dead, under its lock."""
+    def promote(self, run_id: str, process: str = "") -> bool:
+        """Judge an orphan dead, under its lock; the forge is asked about the calls that it may have made."""
         record = self.store.runs.get(run_id)
         self.watch.promoting(record)
-        change = Transition(_S.FAILED_RESUMABLE, RUNNING, failure_code=_C.PROCESS_ORPHANED, error="the owner is gone")
+        code = _C.AMBIGUOUS_EFFECT if self.ground.doubtful(process, run_id) else _C.PROCESS_ORPHANED
+        change = Transition(_S.FAILED_RESUMABLE, RUNNING, failure_code=code, error="the owner is gone")
         return states.is_running(record.status) and self.store.runs.transition(run_id, change)
 
 
@@ -224,10 +269,10 @@ class Door:
             raise WrongStatus("it was cancelled by a person; no machine resumes it")
         if not self.machine.held(run_id) and states.can_person_resume(record.status):
             self.machine.watch.resuming(self.keys[run_id], record, attended)
-        self.machine.resume(self.keys[run_id], run_id, self.owner, ClaimChange(), claimed)
+        self.machine.resume(self.keys[run_id], run_id, self.owner, ClaimChange(), claimed, attended=attended)
 
     def promote(self, run_id: str, *, from_ahead: bool = False) -> bool:
-        return not self.machine.held(run_id) and self.machine.promote(run_id)
+        return not self.machine.held(run_id) and self.machine.promote(run_id, self.owner.instance)
 
     def interrupt(self, run_id: str, cause: str) -> bool:
         each = self.machine.live.get(run_id)
@@ -237,7 +282,7 @@ class Door:
         return self.machine.stop(run_id, cause)
 
     def probe_effect(self, effect_id: str) -> object:
-        return None
+        return self.machine.ground.probe(self.owner.instance, effect_id)
 
     def executing(self) -> Collection[str]:
         return [each.run_id for each in self.machine.live.values() if each.process == self.owner.instance]

@@ -34,7 +34,7 @@ class SeesNoLocks(Door):
         return False
 
     def promote(self, run_id: str, *, from_ahead: bool = False) -> bool:
-        return self.machine.promote(run_id)
+        return self.machine.promote(run_id, self.owner.instance)
 
 
 class ResumesAnything(Door):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -19,6 +20,20 @@ from engine.store.leases import Leases, holder_of
 from tests.kit.clock import FakeClock
 from tests.simulation.machine import Door
 from tests.simulation.seams import STORE_TIME, SimulatedDatabase
+
+
+class WaitingClock(FakeClock):
+    """The clock of a history; ``waited`` is told the monotonic second since which somebody waited on it."""
+
+    def __init__(self, waited: Callable[[float], None]) -> None:
+        super().__init__()
+        self._waited = waited
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        since = self.monotonic()
+        found = super().wait(event, seconds)
+        self._waited(since)
+        return found
 
 
 class ScriptedSlots(Slots):

@@ -6,9 +6,6 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
 
-from connectors.base import Move
-from connectors.card import PERSON, Card
-from connectors.drafts import CardDraft, CardPatch
 from connectors.errors import ConnectorError
 from dispatcher.ledger import daemon_rows
 from dispatcher.ledger.records import DesiredState
@@ -18,6 +15,7 @@ from engine.failures import FailureCode
 from engine.run import BudgetAsk, RunRecord
 from engine.states import RunStatus
 from engine.store.changes import ClaimChange, Transition
+from tests.simulation.grounds import Draft, Standing
 
 if TYPE_CHECKING:
     from tests.simulation.play import Play
@@ -34,7 +32,7 @@ def act(play: Play, number: int) -> None:
     deed(play, random)
 
 
-def _some(play: Play, random: Random) -> Card | None:
+def _some(play: Play, random: Random) -> Standing | None:
     cards = sorted(play.machine.cards(), key=lambda card: card.number)
     return random.choice(cards) if cards else None
 
@@ -44,37 +42,37 @@ def _create(play: Play, random: Random) -> None:
     if len(cards) >= MOST:
         _move(play, random)
         return
-    blockers = (random.choice(cards).id,) if cards and random.random() < 0.15 else ()
-    column = "waiting_deps" if blockers and random.random() < 0.5 else "ready"
-    made = play.board.create(CardDraft("a card", column=column, blockers=blockers), PERSON)
-    play.watch.note(f"    a person makes #{made.number} in {column}")
+    blocker = random.choice(cards) if cards and random.random() < 0.15 else None
+    column = "waiting_deps" if blocker and random.random() < 0.5 else "ready"
+    made = play.ground.create(Draft(column, blocker))
+    play.watch.note(f"    a person makes #{made} in {column}")
 
 
 def _move(play: Play, random: Random) -> None:
     card, to = _some(play, random), random.choice(COLUMNS)
     if card is not None:
         play.watch.note(f"    a person moves #{card.number} {card.column} -> {to}")
-        play.board.move(card.id, Move(to, PERSON))
+        play.ground.move(card, to, random.getrandbits(8) if play.ground.remote else 0)
 
 
 def _close(play: Play, random: Random) -> None:
     card = _some(play, random)
     if card is not None:
         play.watch.note(f"    a person closes #{card.number}")
-        play.board.close(card.id, PERSON, failed="blocked")
+        play.ground.close(card)
 
 
 def _delete(play: Play, random: Random) -> None:
     card = _some(play, random)
     if card is not None:
         play.watch.note(f"    a person deletes #{card.number}")
-        play.board.delete(card.id, PERSON)
+        play.ground.delete(card)
 
 
 def _edit(play: Play, random: Random) -> None:
     card = _some(play, random)
     if card is not None:
-        play.board.update(card.id, CardPatch(priority=random.randrange(3)), PERSON)
+        play.ground.edit(card, random.randrange(3))
 
 
 def _newest(play: Play, random: Random) -> RunRecord | None:
@@ -97,7 +95,7 @@ def _resume(play: Play, random: Random) -> None:
         return
     play.machine.watch.doors[key] = 0
     try:
-        play.machine.resume(key, record.id, play.machine.process("p"), change, lambda: None)
+        play.machine.resume(key, record.id, play.machine.process("p"), change, lambda: None, attended=True)
         play.watch.note(f"    a person resumes {record.id} of #{card.number}")
     except Refusal:
         return
@@ -147,7 +145,7 @@ def _raise_cap(play: Play, random: Random) -> None:
 def _lose_workspace(play: Play, random: Random) -> None:
     card = _some(play, random)
     key = next((key for key in sorted(play.marks) if card is not None and play.marks[key].card_id == card.id), None)
-    if key is not None and not play.machine.works((play.board.name, play.marks[key].card_id)):
+    if key is not None and not play.machine.works((play.ground.name, play.marks[key].card_id)):
         del play.marks[key]
         play.watch.note(f"    the workspace {key} is lost")
 

@@ -7,7 +7,7 @@ exactly: nothing in it reads the real clock, a real process or a random number o
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,31 +16,30 @@ from zlib import crc32
 
 from config.load import load
 from config.settings import HookSettings, Settings
-from connectors.base import StopReason
-from connectors.memory.board import MemoryBoard
+from connectors.base import Board
+from connectors.fake_forge.seed import COLUMNS, TOKEN
 from connectors.native.defaults import DEFAULT_COLUMNS
 from dispatcher import tick
 from dispatcher.hooks import Call, HookEnd
 from dispatcher.leading import Leadership
 from dispatcher.ledger import Ledger, daemon_rows
-from dispatcher.ledger.records import DesiredState
-from dispatcher.slots import Work
+from dispatcher.ledger.records import DesiredState, Snapshot
 from dispatcher.station import Memory, Station
 from dispatcher.workspaces import Mark
 from engine.run import Owner
 from engine.store.store import Store
-from tests.kit.clock import FakeClock
 from tests.kit.ids import CountingIds
 from tests.simulation import people
+from tests.simulation.forge import FORGES
+from tests.simulation.grounds import Ground, NativeGround
 from tests.simulation.history import Happening, History, Step
 from tests.simulation.machine import Door, Machine
-from tests.simulation.parts import MemoryWorkspaces, ScriptedSlots, SimulatedKeeper, SimulatedLeases
+from tests.simulation.parts import MemoryWorkspaces, ScriptedSlots, SimulatedKeeper, SimulatedLeases, WaitingClock
 from tests.simulation.seams import (
     Crashed,
     Deed,
     Fault,
     Seams,
-    SimulatedBoard,
     SimulatedCrashPoints,
     SimulatedDatabase,
 )
@@ -48,17 +47,20 @@ from tests.simulation.watch import Broken, Watch
 
 BASE = "boards: [{name: native, kind: native, bot: bots/work.bot, vars: {title: '{{card.title}}'}}]\n"
 VARIANTS = (
-    BASE + "retry: {max_attempts: 3, base: 10s, cap: 300s}\nruns: {orphan_grace: 5s, stall_timeout: 60s}\n",
-    BASE + "retry: {max_attempts: 2, base: 1s, cap: 5s}\nruns: {orphan_grace: 2s, stall_timeout: 600s}\n"
-    "concurrency: {max: 1}\nhooks: {before_run: {script: 'true'}, after_run: {script: 'true'}}\n",
-    BASE + "retry: {max_attempts: 5, base: 10s, cap: 60s}\nconcurrency: {max: 2, wip: {review: 2}}\n"
-    "runs: {orphan_grace: 20s, stall_timeout: 0s}\ncolumns: {completed: done}\nhooks: {after_run: {script: 'true'}}\n",
-    BASE + "retry: {max_attempts: 3, base: 10s, cap: 300s}\nruns: {orphan_grace: 5s, stall_timeout: 60s}\n",
+    "retry: {max_attempts: 3, base: 10s, cap: 300s}\nruns: {orphan_grace: 5s, stall_timeout: 60s}\n",
+    (
+        "retry: {max_attempts: 2, base: 1s, cap: 5s}\nruns: {orphan_grace: 2s, stall_timeout: 600s}\n"
+        "concurrency: {max: 1}\nhooks: {before_run: {script: 'true'}, after_run: {script: 'true'}}\n"
+    ),
+    (
+        "retry: {max_attempts: 5, base: 10s, cap: 60s}\nconcurrency: {max: 2, wip: {review: 2}}\n"
+        "runs: {orphan_grace: 20s, stall_timeout: 0s}\ncolumns: {completed: done}\n"
+        "hooks: {after_run: {script: 'true'}}\n"
+    ),
+    "retry: {max_attempts: 3, base: 10s, cap: 300s}\nruns: {orphan_grace: 5s, stall_timeout: 60s}\n",
 )
 """The configurations that histories run under; in the last one two daemons share the store by leases."""
 SHARED = len(VARIANTS) - 1
-CALM = (30.0,) * 12 + (400.0,) * 12 + (3700.0,) * 30
-"""Seconds between the ticks in which everything comes to rest."""
 DESERTED = 2
 """So many ticks in a row must write nothing."""
 
@@ -70,6 +72,31 @@ class Parts:
     door: Callable[[Machine, Owner, float], Door] = Door
     ledger: Callable[[SimulatedDatabase], Ledger] = Ledger
     slots: Callable[[Door], ScriptedSlots] = ScriptedSlots
+    ground: Callable[[Play], Ground] | None = None
+    """None: the one of the history's board."""
+
+
+NATIVE = "native"
+FORGE = """boards:
+  - name: web
+    kind: {kind}
+    url: "http://127.0.0.1:8099"
+    repo: octo/demo
+    token: $TOKEN
+    allow_private: true
+    bot: bots/work.bot
+    vars: {{title: '{{{{card.title}}}}'}}
+    comments: [parked, gave_up, failed, finished]
+    columns: {{{columns}, done: {{closed: true}}}}
+"""
+BOARDS: Mapping[str, Callable[[Play], Ground]] = {NATIVE: NativeGround, **FORGES}
+"""What a history may be played on."""
+
+
+def configuration(board: str) -> str:
+    """The part of the configuration that names the board."""
+    labels = ", ".join(f"{name}: {{label: {name}}}" for name in COLUMNS)
+    return BASE if board == NATIVE else FORGE.format(kind=board, columns=labels)
 
 
 class Stage:
@@ -79,11 +106,12 @@ class Stage:
         self.folder = folder
         (folder / "bots").mkdir(exist_ok=True)
         (folder / "bots" / "work.bot").write_text("")
-        self.settings: list[Settings] = []
-        for number, text in enumerate(VARIANTS):
-            file = folder / f"{number}.yaml"
-            file.write_text(text)
-            self.settings.append(load(file, {}))
+        self.settings: dict[str, list[Settings]] = {board: [] for board in BOARDS}
+        for board, loaded in self.settings.items():
+            for number, text in enumerate(VARIANTS):
+                file = folder / f"{board}-{number}.yaml"
+                file.write_text(configuration(board) + text)
+                loaded.append(load(file, {"TOKEN": TOKEN}))
         self.database = SimulatedDatabase.open(f"sqlite:///{folder / 'store' / 'p.db'}", synchronous="OFF")
         with self.database.exclusive() as raw:
             names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -125,7 +153,7 @@ class Dispatcher:
     station: Station
     slots: ScriptedSlots
     memory: Memory
-    board: SimulatedBoard
+    board: Board
     keeper: SimulatedKeeper
     settings: Settings = field(init=False)
 
@@ -135,7 +163,7 @@ class Dispatcher:
     @property
     def leads(self) -> bool:
         """Whether the board is this daemon's."""
-        return not self.station.leadership.shared or "board:native" in self.keeper.mine
+        return not self.station.leadership.shared or f"board:{self.board.name}" in self.keeper.mine
 
 
 class Play:
@@ -145,8 +173,8 @@ class Play:
         on.clean()
         self.on, self.history, self.parts = on, history, parts
         self.database = on.database
-        self.settings = on.settings[history.variant]
-        self.clock = FakeClock()
+        self.settings = on.settings[history.board][history.variant]
+        self.clock = WaitingClock(self._waited)
         self.seams = Seams()
         self.watch = Watch()
         self.marks: dict[str, Mark] = {}
@@ -154,31 +182,43 @@ class Play:
         self.seams.elsewhere = self.database.elsewhere
         self.store = Store(self.database, self.clock, on.folder)
         self.ids = CountingIds()
-        plain = MemoryBoard("native", DEFAULT_COLUMNS, self.clock, self.ids)
-        self.board = SimulatedBoard(plain, self.database, self.seams)
         self.machine = Machine(self.store, self.clock, self.seams, self.watch, history.seed)
-        self.machine.board = self.board
+        self.ground = self.machine.ground = (parts.ground or BOARDS[history.board])(self)
         self.machine.eligible = frozenset(column.name for column in DEFAULT_COLUMNS if column.eligible)
         self.machine.bound = 3 * self.settings.retry.max_attempts + 6
-        self.machine.ended = self._ended
+        self.machine.ended, self.machine.died = self._ended, self._bury
         self.watch.machine = self.machine
-        self.board.moved = self.watch.moved
         self.shared = history.variant == SHARED
         self.daemons: list[Dispatcher | None] = [None, None]
         self.ticks = 0
 
     def run(self) -> None:
         """The steps, then rest. Raises ``Broken``."""
-        for step in self.history.steps:
-            self.watch.note(step.told())
-            self._step(step)
+        try:
+            for step in self.history.steps:
+                self.watch.note(step.told())
+                self._step(step)
+            with self.seams.paused():
+                self._rest()
+        finally:
+            self.ground.close_all()
+
+    def snapshot(self) -> Snapshot:
+        """Everything under way."""
+        return Ledger(self.database).snapshot()
+
+    def _waited(self, since: float) -> None:
+        """A tick or a call waited: meanwhile the threads of every process went on."""
+        seconds = self.clock.monotonic() - since
+        self._beat(seconds)
         with self.seams.paused():
-            self._rest()
+            for daemon in filter(None, self.daemons):
+                daemon.keeper.renew_all(self.database, since, self.clock.monotonic())
 
     # -- one step ------------------------------------------------------------------------------------------------------
     def _step(self, step: Step) -> None:
         self.seams.arm({each.at: self._deed(each, step) for each in step.happenings if each.at >= 0})
-        self.board.faults.stopped = None
+        self.ground.step()
         self._pass(step.gap)
         for each in step.happenings:
             if each.at < 0:
@@ -194,7 +234,7 @@ class Play:
         with self.seams.paused():
             for daemon in filter(None, self.daemons):
                 daemon.keeper.renew_all(self.database, since, self.clock.monotonic())
-            self.machine.advance()
+        self.machine.advance()
 
     def _beat(self, seconds: float) -> None:
         now = self.clock.monotonic()
@@ -204,8 +244,9 @@ class Play:
                 daemon.memory.pulse._last = now + seconds  # thousands of beats in between would say the same
 
     def _deed(self, each: Happening, step: Step) -> Fault | Deed:
-        faults = {"crash": Fault.CRASH, "refuse": Fault.REFUSE, "board": Fault.BOARD}
-        return faults.get(each.what) or partial(self._before, each, step)
+        if each.what == "board":
+            return self.ground.fault(each.number)
+        return {"crash": Fault.CRASH, "refuse": Fault.REFUSE}.get(each.what) or partial(self._before, each, step)
 
     def _before(self, each: Happening, step: Step) -> None:
         """A deed of the world."""
@@ -227,7 +268,7 @@ class Play:
         elif each.what == "freeze":
             self._freeze(step.daemon)
         elif each.what == "partial":
-            self.board.faults.stopped = StopReason.PAGE_CAP
+            self.ground.hide()
 
     def _suspend(self, seconds: float) -> None:
         for daemon in filter(None, self.daemons):
@@ -270,10 +311,11 @@ class Play:
         door = self.parts.door(self.machine, owner, self.settings.runs.stall_timeout)
         slots, memory = self.parts.slots(door), Memory(instance=owner.instance)
         bot = self.on.folder / "bots" / "work.bot"
+        board = self.ground.board(owner.instance)
         keeper = SimulatedKeeper(SimulatedLeases(self.database, self.clock, self.shared), owner)
         station = Station(
             settings=self.settings,
-            boards={"native": self.board},
+            boards={self.ground.name: board},
             store=self.store,
             store_name="sim",
             ledger=self.parts.ledger(self.database),
@@ -289,8 +331,9 @@ class Play:
             crash=SimulatedCrashPoints(self.seams),
             memory=memory,
             leadership=Leadership(keeper, self.database, memory.tally),
+            journal=self.ground.journal(owner.instance),
         )
-        return Dispatcher(owner, station, slots, memory, self.board, keeper)
+        return Dispatcher(owner, station, slots, memory, board, keeper)
 
     def _hook(self, _settings: HookSettings, call: Call) -> HookEnd:
         if call.status:
@@ -302,11 +345,24 @@ class Play:
 
     def _die(self, index: int, number: int) -> None:
         dead = self.daemons[index]
+        self.seams.dying = False
         if dead is not None:
             self.machine.kill(dead.owner.instance, (0.0, 0.0, 30.0, 900.0)[number % 4])
+            self.ground.died(dead.owner.instance)
             self.watch.note(f"    daemon {index} is killed")
             self.seams.faults += 1
         self.daemons[index] = None
+
+    def _bury(self, process: str) -> None:
+        """A process died over a call of a run of its own."""
+        for index, daemon in enumerate(self.daemons):
+            if daemon is not None and daemon.owner.instance == process:
+                self._die(index, self.ticks)
+                return
+        self.machine.kill(process)
+        self.ground.died(process)
+        self.watch.note(f"    {process} is killed")
+        self.seams.faults += 1
 
     def _ended(self, process: str, run_id: str) -> None:
         for daemon in filter(None, self.daemons):
@@ -327,38 +383,36 @@ class Play:
         self.ticks += 1
         self.watch.decided(report)
         self.watch.ticked(daemon, report)
+        self.ground.ticked()
 
     # -- rest ----------------------------------------------------------------------------------------------------------
     def _rest(self) -> None:
-        """No more faults: people want it running, one daemon lives, and time goes by until nothing changes."""
+        """No more faults: people want it running, one daemon lives, and time goes by until nothing changes.
+
+        Over a forge it is a new one: what a full disk kept from being written is settled when a daemon starts.
+        """
         self.watch.note("rest")
         self.machine.calm()
-        self.board.faults.stopped = None
+        self.ground.settle()
+        if self.ground.remote and self.daemons[0] is not None:
+            self._die(0, 0)
         if self.daemons[1] is not None:
             self._die(1, 0)
         with self.database.write_alone() as connection:
             daemon_rows.want(connection, DesiredState("running", "a person", self.clock.now()))
             daemon_rows.close_breakers(connection, "board")
         daemon, still = self._daemon(0), 0
-        for gap in CALM:
+        for gap in self.ground.calm:
             self._pass(gap)
-            before = self._changes()
+            before = self.ground.changes()
             self._tick(0)
             self._threads()
-            unchanged = before == self._changes() and not self.machine.live and gap == CALM[-1]
+            unchanged = before == self.ground.changes() and not self.machine.live and gap == self.ground.calm[-1]
             still = still + 1 if unchanged else 0
             if still >= DESERTED:
                 self.watch.at_rest(daemon, daemon.station.ledger.snapshot())
                 return
         raise Broken(
-            "the system comes to rest", f"it still writes after {sum(CALM):.0f} s; live {sorted(self.machine.live)}"
+            "the system comes to rest",
+            f"it still writes after {sum(self.ground.calm):.0f} s; live {sorted(self.machine.live)}",
         )
-
-    def _changes(self) -> tuple[int, int]:
-        with self.database.exclusive() as raw:
-            return raw.total_changes, len(self.board._events)
-
-
-def works_of(daemon: Dispatcher) -> tuple[Work, ...]:
-    """What its slots are used for."""
-    return daemon.slots.executing()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dispatcher import log
 from tests.simulation.history import History, history_of, shortened
-from tests.simulation.play import VARIANTS, Parts, Play, Stage, stage
+from tests.simulation.play import NATIVE, VARIANTS, Parts, Play, Stage, stage
 from tests.simulation.watch import Broken
 
 
@@ -24,6 +24,8 @@ class Verdict:
     error: str = ""
     history: History | None = None
     lines: tuple[str, ...] = field(default=())
+    met: tuple[str, ...] = ()
+    """The faults that changes met, one word each."""
 
 
 def judged(on: Stage, history: History, parts: Parts = Parts()) -> Verdict:
@@ -36,7 +38,7 @@ def judged(on: Stage, history: History, parts: Parts = Parts()) -> Verdict:
         law, error = broken.law, str(broken)
     except Exception as failure:  # noqa: BLE001 - a tick that raises is a verdict as well
         law, error = f"no tick raises {type(failure).__name__}", repr(failure)
-    return Verdict(history.seed, play.ticks, law, error, history, tuple(play.watch.line))
+    return Verdict(history.seed, play.ticks, law, error, history, tuple(play.watch.line), play.ground.met())
 
 
 def shortest(on: Stage, verdict: Verdict, parts: Parts = Parts()) -> Verdict:
@@ -46,11 +48,11 @@ def shortest(on: Stage, verdict: Verdict, parts: Parts = Parts()) -> Verdict:
     return judged(on, short, parts)
 
 
-def play_seed(seed: int, *, shorten: bool = False) -> Verdict:
+def play_seed(seed: int, board: str = NATIVE, *, shorten: bool = False) -> Verdict:
     """One seed on a stage of its own."""
     silent()
     with stage() as on:
-        verdict = judged(on, history_of(seed, len(VARIANTS)))
+        verdict = judged(on, history_of(seed, len(VARIANTS), board=board))
         return shortest(on, verdict) if verdict.law and shorten else verdict
 
 
@@ -69,11 +71,11 @@ def arrive(folder: Path) -> None:
     gc.disable()
 
 
-def play_seeds(first: int, last: int) -> list[Verdict]:
-    """Seeds from ``first`` up to ``last``, which is not played; only broken ones keep their history."""
+def play_seeds(first: int, last: int, board: str = NATIVE) -> list[Verdict]:
+    """Seeds of a board from ``first`` up to ``last``, which is not played; only broken ones keep their history."""
     verdicts = []
     for seed in range(first, last):
-        verdict = judged(_stages[0], history_of(seed, len(VARIANTS)))
+        verdict = judged(_stages[0], history_of(seed, len(VARIANTS), board=board))
         if verdict.law:
             verdicts.append(shortest(_stages[0], verdict))
         else:
@@ -91,10 +93,11 @@ def told(verdict: Verdict, *, whole: bool = False) -> str:
     """For people: what broke, how short its history is, how to play it again, and what happens in it."""
     if not verdict.law:
         return f"seed {verdict.seed}: {verdict.ticks} ticks, every invariant holds\n"
-    steps = len(verdict.history.steps) if verdict.history else 0
+    steps, board = (len(verdict.history.steps), verdict.history.board) if verdict.history else (0, NATIVE)
     lines = verdict.lines if whole or len(verdict.lines) < 120 else (*verdict.lines[:40], "    …", *verdict.lines[-60:])
     body = "\n".join(lines)
     return (
         f"seed {verdict.seed} broke an invariant: {verdict.error}\n"
-        f"shortened to {steps} steps; again: python -m tests.simulation --seed {verdict.seed}\n{body}\n\n"
+        f"shortened to {steps} steps; again: python -m tests.simulation --board {board} --seed {verdict.seed}\n"
+        f"{body}\n\n"
     )

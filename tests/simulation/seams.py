@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import Enum
-from typing import Any
+from typing import Any, NoReturn
 
 from sqlalchemy import Connection
 
@@ -56,6 +56,8 @@ class Seams:
     def __init__(self) -> None:
         self.faults = 0
         self.quiet = False
+        self.dying = False
+        """A process has just been killed: whatever its unwinding code still wants to write does not happen."""
         self.elsewhere: Callable[[], AbstractContextManager[None]] = nullcontext
         self.arm({})
 
@@ -67,6 +69,11 @@ class Seams:
     def paused(self) -> AbstractContextManager[None]:
         """Somebody else works: his steps are no seams."""
         return _Paused(self)
+
+    def die(self) -> NoReturn:
+        """The process that executes is gone from here on, until ``dying`` is taken back by whoever buries it."""
+        self.dying = True
+        raise Crashed
 
     def passed(self, where: Where = Where.FREE) -> None:
         """One more seam lies behind us."""
@@ -84,7 +91,7 @@ class Seams:
             if each is Fault.CRASH:
                 self._waiting.clear()
                 self.faults += 1
-                raise Crashed
+                self.die()
             if isinstance(each, Fault):
                 self._fail(each, where)
             elif where is Where.FREE:
@@ -207,6 +214,8 @@ class SimulatedDatabase(Database):
     def write(self) -> Iterator[Connection]:
         """As in the product; the commit may be refused, or the process may die before or behind it."""
         joined = self._mine() is not None
+        if self.seams.dying:
+            raise Crashed
         with super().write() as connection:
             yield connection
             if not joined:
@@ -218,6 +227,8 @@ class SimulatedDatabase(Database):
     def write_raw(self) -> Iterator[Cursor]:
         """As ``write``."""
         joined = self._mine() is not None
+        if self.seams.dying:
+            raise Crashed
         with super().write_raw() as cursor:
             yield cursor
             if not joined:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from connectors.base import Move
-from connectors.card import Card, MoverKind
+from connectors.card import MoverKind
 from dispatcher.ledger.records import ClaimState, Follows, Key, Snapshot
 from dispatcher.policy import Action
 from dispatcher.reasons import Reason
@@ -21,6 +21,7 @@ from engine.run import RunRecord
 from engine.states import RunStatus
 
 if TYPE_CHECKING:
+    from tests.simulation.grounds import Standing
     from tests.simulation.machine import Machine
     from tests.simulation.play import Dispatcher
 
@@ -57,6 +58,8 @@ class Watch:
         self.came: dict[Key, int] = {}
         self.quiet: Counter[Key] = Counter()
         self.doors: Counter[Key] = Counter()
+        self.unheeded: set[Key] = set()
+        """Cards that a person moved and that no run was resumed for since: a forge's moves are seen late."""
         self.kinds: Counter[str] = Counter()
         self.machine: Machine
 
@@ -76,7 +79,9 @@ class Watch:
     def resuming(self, key: Key, record: RunRecord, attended: bool) -> None:
         """The next attempt of a run: nobody else's, and only where a machine may, or a person came."""
         self._alone(key, record.id)
-        person = attended and self.came.get(key, 0) > record.outcome_sequence
+        late = self.machine.ground.remote and key in self.unheeded
+        person = attended and (late or self.came.get(key, 0) > record.outcome_sequence)
+        self.unheeded.discard(key)
         if attended and not person:
             raise Broken("only a gesture is a gesture", f"{record.id} resumed as if somebody had moved the card in")
         if states.is_paused(record.status):
@@ -84,7 +89,7 @@ class Watch:
         if record.status == RunStatus.CANCELLED and not person:
             raise Broken("a cancel stays", f"{record.id} was resumed")
         allowance = row_of(record.failure_code).unattended
-        if not person and allowance is not Allowance.YES and not self.machine.raised(record):
+        if not person and allowance is not Allowance.YES and not self.machine.may_go_on(record):
             raise Broken("a park stays", f"{record.id} with {record.failure_code} was resumed")
         self._counted(key, record.id, "resume")
 
@@ -119,12 +124,13 @@ class Watch:
         self.hooks[run_id, epoch] = faults
 
     # -- the board -----------------------------------------------------------------------------------------------------
-    def moved(self, before: Card, move: Move, after: Card) -> None:
+    def moved(self, before: Standing, move: Move, after: Standing) -> None:
         """Somebody moved a card."""
         key = (before.board, before.id)
         if move.mover.kind is not MoverKind.DISPATCHER:
             self.came[key] = after.column_sequence
             self.doors[key] = 0
+            self.unheeded.add(key)
             return
         self.note(f"    #{before.number} {before.column} -> {after.column} ({move.reason})")
         eligible = before.column in self.machine.eligible or before.column == "waiting_deps"
@@ -150,7 +156,7 @@ class Watch:
         used = daemon.slots.taken()
         if used > daemon.settings.concurrency.max:
             raise Broken("slots are bounded", f"{used} of {daemon.settings.concurrency.max}")
-        if not report.complete or report.degraded or not daemon.leads:
+        if not report.complete or report.degraded or not daemon.leads or self.machine.ground.blind():
             self.quiet.clear()
             return
         told = {each.key for each in report.decided}
@@ -184,9 +190,9 @@ class Watch:
                 raise Broken("no claim for ever", f"{key} {claim.state} {claim.run_id}")
         for card in self.machine.cards():
             self._card_at_rest(daemon, snapshot, card)
-        self._comments(daemon)
+        self.machine.ground.at_rest(daemon, snapshot)
 
-    def _card_at_rest(self, daemon: Dispatcher, snapshot: Snapshot, card: Card) -> None:
+    def _card_at_rest(self, daemon: Dispatcher, snapshot: Snapshot, card: Standing) -> None:
         key = (card.board, card.id)
         reason = (daemon.memory.idle or {}).get(key)
         if card.column in self.machine.eligible and not card.closed and reason is None:
@@ -203,15 +209,6 @@ class Watch:
             pointed = link is not None and link.last_run == runs[-1].id
             if pointed and (runs[-1].id, runs[-1].outcome_sequence) not in closed:
                 raise Broken("every outcome reaches its card", f"#{card.number} {runs[-1].id} {runs[-1].status}")
-
-    def _comments(self, daemon: Dispatcher) -> None:
-        seen: Counter[str] = Counter()
-        for card in self.machine.cards():
-            for comment in daemon.board.comments(card.id):
-                seen[comment.text.rsplit("\n", 1)[-1]] += 1
-        twice = [marker for marker, count in seen.items() if marker.startswith("<!--") and count > 1]
-        if twice:
-            raise Broken("each effect of a finish once", f"comments {twice}")
 
     def decided(self, report: TickReport) -> None:
         """Tell what a tick did."""
