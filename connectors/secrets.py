@@ -80,6 +80,10 @@ class Redactor:
         self._forms: dict[str, tuple[Form, ...]] = {}
         self.add(*secrets)
 
+    def __bool__(self) -> bool:
+        """Whether any secret is known."""
+        return bool(self._forms)
+
     def add(self, *secrets: Secret) -> None:
         """Take these out from now on; a value once known stays known, also after it was rotated."""
         with self._lock:

@@ -17,7 +17,7 @@ from dispatcher.metrics import Tally
 from dispatcher.operations import CATALOGUE, LateRemote, RemoteDoor
 from dispatcher.refusals import Refused
 from dispatcher.secrecy import Where, remember, way_out
-from engine.ports import Clock, IdMaker, RandomIds, Remote, SystemClock
+from engine.ports import Clock, IdMaker, RandomIds, Remote, SystemClock, as_it_is
 from engine.store.locks import MOUNTS, network_file_system
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class Wiring:
             workspace_boundaries=given.runs.workspace_boundaries,
             workspace_max_file=variables.workspace_max_file,
             remote=self.remote,
-            clean=self._cleaned,
+            clean=self._cleaned if self.redactor else as_it_is,
             locks_prove=not self.lock_doubt,
         )
 

@@ -1,13 +1,15 @@
 """Keeps what a stream printed within bounds: the head in memory, all of it in a file up to a cap (engine.md 12.4).
 
 Called by ``process.py``, one per stream. Feeding never fails: when the file cannot be written, the rest is counted and
-thrown away.
+thrown away. ``rewritten`` takes secrets out afterwards.
 """
 
 from __future__ import annotations
 
+import codecs
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 INLINE = 1024 * 1024
@@ -15,6 +17,7 @@ INLINE = 1024 * 1024
 CAP = 256 * 1024 * 1024
 """Bytes of a stream that are kept in all, when nothing else is said (``POINTSMAN_OUTPUT_CAP``)."""
 _TAIL = 8 * 1024
+_WINDOW, _OVERLAP, _BACK = 1024 * 1024, 64 * 1024, 997
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +105,35 @@ class Capture:
         except OSError:
             os.close(self._file)
             self._file = -1
+
+
+def rewritten(stream: Captured, clean: Callable[[str], str]) -> Captured:
+    """The stream with its file cleaned, window by window, and head and tail as they are there; bytes that are no text
+    stay. Raises OSError."""
+    assert stream.file is not None
+    partial = stream.file.with_name(f"{stream.file.name}.clean")
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with stream.file.open("rb") as source, os.fdopen(descriptor, "w+b") as target:
+        text = ""
+        while block := source.read(_WINDOW):
+            text += decoder.decode(block)
+            cut = _cut(text, clean)
+            target.write(clean(text[:cut]).encode("utf-8", "surrogateescape"))
+            text = text[cut:]
+        text += decoder.decode(b"", final=True)
+        target.write(clean(text).encode("utf-8", "surrogateescape"))
+        target.seek(0)
+        head = target.read(INLINE)
+        target.seek(max(0, target.seek(0, os.SEEK_END) - _TAIL))
+        tail = stream.tail if stream.lost else target.read()
+    partial.replace(stream.file)
+    return replace(stream, head=head, tail=tail)
+
+
+def _cut(text: str, clean: Callable[[str], str]) -> int:
+    """Where the window may end: far enough before its end, and through nothing that is to be cleaned."""
+    cut, whole = max(0, len(text) - _OVERLAP), clean(text)
+    while cut and clean(text[:cut]) + clean(text[cut:]) != whole:
+        cut = max(0, cut - _BACK)
+    return cut

@@ -16,7 +16,7 @@ from engine.dsl.graph import Graph, Node
 from engine.dsl.scope import Scope
 from engine.failures import FailureCode
 from engine.outcome import Failed, Outcome, Question
-from engine.ports import Clock, OperationCall
+from engine.ports import Clock, OperationCall, as_it_is
 from engine.process import StopSignal, Watcher
 
 
@@ -70,7 +70,8 @@ class NodeContext:
     ``label`` names this execution in file names. ``warn`` takes a sentence for people, ``log`` a prefix and a text
     whose lines belong into the run's log. ``operations`` is the connectors' catalogue, ``perform`` makes one call of it
     under the rules of engine.md 5. ``held`` are descriptors of locks that processes of the node inherit besides the
-    run's: those of resources. ``ask`` stores a question that does not stop the run, and gives its id.
+    run's: those of resources. ``ask`` stores a question that does not stop the run, and gives its id. ``clean`` takes
+    secrets out of a JSON value.
     """
 
     run_id: str
@@ -94,6 +95,7 @@ class NodeContext:
     perform: Callable[[OperationCall], Outcome] = no_operations
     held: tuple[int, ...] = ()
     ask: Callable[[Question], str] = no_questions
+    clean: Callable[[object], object] = as_it_is
 
 
 Execute = Callable[[NodeContext], Outcome]

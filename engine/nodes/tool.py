@@ -6,10 +6,11 @@ Called through ``NODE_KINDS``; a node with ``action`` is handed to ``action``. T
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from engine.capture import Captured, OutputPlace
+from engine.capture import Captured, OutputPlace, rewritten
 from engine.dsl.graph import ToolNode, ValueType
 from engine.dsl.rendering import SHELL_LANGUAGES, command, script
 from engine.dsl.textform import NotJson, read_json
@@ -17,6 +18,7 @@ from engine.failures import FailureCode
 from engine.nodes import action
 from engine.nodes.base import Limit, NodeContext
 from engine.outcome import Completed, Failed, Outcome
+from engine.ports import as_it_is
 from engine.process import CommandSpec, ProcessEnd
 from engine.process import run as run_process
 
@@ -115,9 +117,25 @@ def _process(context: NodeContext, argv: tuple[str, ...], until: float, part: st
         watcher=context.watcher,
     )
     end = run_process(spec, context.clock)
+    end = replace(end, stdout=_without_secrets(context, end.stdout), stderr=_without_secrets(context, end.stderr))
     said = end.stderr.head if not end.stderr.truncated else end.stderr.tail
     context.log(f"[{context.label}{part}]", _text(said))
     return end
+
+
+def _without_secrets(context: NodeContext, stream: Captured) -> Captured:
+    """A long stream with its file cleaned, and what is shown of it taken from there: neither ends within a secret.
+
+    A file that cannot be rewritten goes.
+    """
+    if stream.file is None or context.clean is as_it_is:
+        return stream
+    try:
+        return rewritten(stream, lambda text: str(context.clean(text)))
+    except OSError as problem:
+        stream.file.unlink(missing_ok=True)
+        context.warn(f"{stream.file} was removed, because secrets could not be taken out of it: {problem.strerror}")
+        return replace(stream, head=b"", tail=b"", file=None)
 
 
 def _json_fields(context: NodeContext, node: ToolNode) -> frozenset[str]:

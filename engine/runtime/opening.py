@@ -83,7 +83,7 @@ def open_line(host: Host, graph: Graph, state: RunState, opening: Opening) -> Li
         settings=host.settings,
         stop=opening.stop,
         folders=folders,
-        runlog=RunLog(folders.run / "run.log", host.clock),
+        runlog=RunLog(folders.run / "run.log", host.clock, host.settings.clean),
         loops=loop_map(graph),
         grace=GracePolicy(host.settings.exit_grace if graph.loop_budget_guard else 0.0),
         nodes=host.nodes,

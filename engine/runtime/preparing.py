@@ -116,6 +116,7 @@ def context_of(line: Line, step: Step, ask: Callable[[Question], str] = no_quest
         answered=_answered(line, step),
         held=(*step.leased.descriptors, *(each.descriptor for each in attempt.lent.values())) if places else (),
         ask=ask,
+        clean=attempt.settings.clean,
     )
 
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
-from engine.ports import Clock
+from engine.ports import Clock, as_it_is
 
 LOGGER = logging.getLogger("pointsman.engine")
 
 
 class RunLog:
-    """Appends whole lines; opened at the first one. Thread-safe."""
+    """Appends whole lines, without secrets; opened at the first one. Thread-safe."""
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, clean: Callable[[object], object] = as_it_is) -> None:
+        self._clean = clean
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
@@ -28,17 +30,19 @@ class RunLog:
     def line(self, text: str) -> None:
         """Add a line with the present instant."""
         stamp = self._clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self._append(f"{stamp} {text}\n")
+        self._append(f"{stamp} {self._clean(text)}\n")
 
     def alert(self, text: str) -> None:
         """Add a warning here and tell the people who watch this process."""
+        text = str(self._clean(text))
         self.line(f"warning: {text}")
         LOGGER.warning(text)
 
     def block(self, prefix: str, text: str) -> None:
         """Add every line of ``text`` after ``prefix``."""
         if text:
-            self._append("".join(f"{prefix} {line}\n" for line in text.splitlines()))
+            lines = str(self._clean(text)).splitlines()
+            self._append("".join(f"{prefix} {line}\n" for line in lines))
 
     def close(self) -> None:
         """Give the file back. Harmless twice."""

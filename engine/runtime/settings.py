@@ -13,12 +13,7 @@ from engine.dsl.graph import NodeKind
 from engine.dsl.surroundings import Surroundings
 from engine.errors import InvalidSetting
 from engine.nodes.base import Execute
-from engine.ports import Remote
-
-
-def as_it_is(value: object) -> object:
-    """Where no secrets are known."""
-    return value
+from engine.ports import Remote, as_it_is
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,3 +88,24 @@ def test_what_a_tool_prints_is_kept_without_the_secret(
     text = yard.daemon.metrics.text().decode()
     assert 'pointsman_redactions_total{where="output"}' in text
     assert SECRET not in text
+
+
+def test_error_streams_and_long_outputs_are_kept_without_the_secret(yard: Yard, tmp_path: Path) -> None:
+    """C141: the run's log, the file of what is beyond the first mebibyte, and what is shown of it, which ends within
+    the secret."""
+    secret = SECRET.encode()
+    long = b"\xff" + b"x" * (1024 * 1024 - 11) + secret + b"y" * 200_000 + secret
+    (tmp_path / "printed").write_bytes(long)
+    also = f"printf 'see %s' \"$(tail -c {len(secret)} {tmp_path}/printed)\" >&2"
+    yard.bot(BOT.replace("cat FOLDER/printed", f"cat {tmp_path}/printed; {also}"))
+    card = yard.make("Do it")
+    yard.settled()
+    run = yard.run(card)
+    folder = tmp_path / "store" / "runs" / run.id
+    (kept,) = (folder / "output").iterdir()
+    assert kept.read_bytes() == long.replace(secret, b"***")
+    assert "see ***" in (folder / "run.log").read_text()
+    for path in folder.rglob("*"):
+        assert not path.is_file() or secret not in path.read_bytes(), path
+    shown = str(yard.wiring.engine.inspect(run.id).outputs["work"]["result"])
+    assert shown.endswith("xxx***yyyyyyy")
