@@ -100,7 +100,8 @@ def _look_around(world: World) -> Gauges:
         return {}
     station.memory.looked_around = now
     if not world.daemon.spend_limit:
-        station.memory.spent_today = station.store.spend.on(world.now.date())
+        day, spend = world.now.date(), station.store.spend
+        station.memory.spent_today = world.unchanged("spent", day, lambda: spend.on(day))
     doubts = [each.settled_at or each.created_at for each in ambiguous(world)]
     counted = world.unchanged("effects by state", None, station.store.effects.by_state)
     oldest = min(doubts).timestamp() if doubts else 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 
 from dispatcher import facts
@@ -16,6 +16,7 @@ from dispatcher.candidate import Desired
 from dispatcher.doubts import ambiguous
 from dispatcher.ledger.records import Key
 from dispatcher.reasons import Reason, render
+from dispatcher.slots import Work
 from dispatcher.station import REMOVED
 from dispatcher.troubles import last_error_document
 from dispatcher.world import BoardRead, World, cause_of
@@ -171,17 +172,21 @@ def _caps(world: World) -> list[Document]:
     return found
 
 
+_COUNTED: Mapping[str, Callable[[Work], tuple[str, ...]]] = {
+    "by_board": lambda work: (work.key[0],),
+    "by_column": lambda work: (work.column,),
+    "by_bot": lambda work: (work.bot,),
+    "by_assignee": lambda work: work.assignees,
+}
+"""For each kind of cap: under which names a run counts."""
+
+
 def _used_caps(world: World) -> Iterator[tuple[str, int, int]]:
     caps, work = world.station.settings.concurrency, world.station.slots.executing()
-    counted = (
-        ("by_board", caps.by_board, (each.key[0] for each in work)),
-        ("by_column", caps.by_column, (each.column for each in work)),
-        ("by_bot", caps.by_bot, (each.bot for each in work)),
-        ("by_assignee", caps.by_assignee, (who for each in work for who in each.assignees)),
-    )
-    for kind, limits, names in counted:
-        used = Counter(names) if limits else Counter[str]()
-        yield from ((f"{kind}:{name}", used[name], limit) for name, limit in limits.items())
+    for kind, names in _COUNTED.items():
+        if limits := getattr(caps, kind):
+            used = Counter(name for each in work for name in names(each))
+            yield from ((f"{kind}:{name}", used[name], limit) for name, limit in limits.items())
     for column, limit in caps.wip.items():
         held = max((read.counts.get(column, 0) for read in world.reads.values()), default=0)
         yield f"wip:{column}", held, limit

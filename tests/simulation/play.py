@@ -191,6 +191,7 @@ class Play:
         self.shared = history.variant == SHARED
         self.daemons: list[Dispatcher | None] = [None, None]
         self.ticks = 0
+        self._mode = tick.Mode(mark=self.seams.phase)
 
     def run(self) -> None:
         """The steps, then rest. Raises ``Broken``."""
@@ -374,7 +375,7 @@ class Play:
         if self.clock.monotonic() < daemon.keeper.stopped_until:
             return
         try:
-            report = tick.run(daemon.station, tick.Mode(mark=lambda _phase: self.seams.passed()))
+            report = tick.run(daemon.station, self._mode)
             if not nested:
                 daemon.slots.run_threads()
         except Crashed:

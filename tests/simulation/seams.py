@@ -86,6 +86,10 @@ class Seams:
         if self._waiting:
             self._happen(where)
 
+    def phase(self, _name: str) -> None:
+        """A phase of a tick begins."""
+        self.passed()
+
     def _happen(self, where: Where) -> None:
         for each in list(self._waiting):
             if each is Fault.CRASH:
@@ -139,19 +143,21 @@ class SimulatedCrashPoints(CrashPoints):
 
 
 class _Moment:
-    """A read transaction."""
+    """Reads of one moment: nobody writes meanwhile, so that no transaction is needed to keep it."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_cursor", "_database")
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    def __init__(self, database: SimulatedDatabase, cursor: Any) -> None:
+        self._database, self._cursor = database, cursor
 
     def __enter__(self) -> Cursor:
-        cursor: Cursor = self._connection.cursor()
-        return cursor.execute("BEGIN")
+        self._database.moments += 1
+        cursor: Cursor = self._cursor
+        return cursor
 
     def __exit__(self, *_how: object) -> None:
-        self._connection.rollback()
+        self._database.moments -= 1
+        self._cursor.close()
 
 
 STORE_TIME = "simulated_time"
@@ -166,6 +172,8 @@ class SimulatedDatabase(Database):
     """What the store's own clock says."""
     _reader: Any = None
     _unseen = 0
+    moments = 0
+    """Reads that are under way."""
 
     def _connect(self) -> None:
         super()._connect()
@@ -181,7 +189,7 @@ class SimulatedDatabase(Database):
         if self._reader is None:
             self._reader = self._read_engine.raw_connection()
             self._reader.dbapi_connection.create_function(STORE_TIME, 0, self._told)
-        return _Moment(self._reader.dbapi_connection)
+        return _Moment(self, self._reader.dbapi_connection.cursor())
 
     def version(self) -> int | None:
         """As in the product; nobody else commits here, so what this connection changed says it without a statement."""
@@ -209,6 +217,11 @@ class SimulatedDatabase(Database):
             yield
         finally:
             self._fence.check = check
+
+    def begin_turn(self) -> None:
+        """As in the product."""
+        assert not self.moments, "a write inside a read would not see what the product's sees"
+        super().begin_turn()
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
