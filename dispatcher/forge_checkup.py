@@ -13,6 +13,7 @@ from connectors.errors import ConnectorError
 from connectors.forge.board import LabelBoard
 from connectors.forge.board_reading import BoardReader
 from connectors.forge.memory import ForgeMemory
+from connectors.limiter.decisions import accepted
 from connectors.limiter.state import LimiterStore, LimitState, MemoryLimiterStore
 from connectors.observer import Silent
 from connectors.registry import CLIENTS
@@ -94,9 +95,9 @@ class PeekedLimits(MemoryLimiterStore):
         self._behind = behind
 
     def read(self, credential: str) -> LimitState:
-        """The row as learned here, else the one behind."""
+        """The row as learned here, else the one behind; that the forge refused the credential is found out anew."""
         own = super().read(credential)
-        return self._behind.read(credential) if own == LimitState(credential) else own
+        return accepted(self._behind.read(credential)) if own == LimitState(credential) else own
 
 
 def _in_doubt(wiring: Wiring) -> Iterator[Finding]:

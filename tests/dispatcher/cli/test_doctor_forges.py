@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from connectors.fake_forge.running import FakeForge, Setup
 from connectors.fake_forge.seed import BOT
+from connectors.limiter.decisions import refused
+from connectors.secrets import Secret
 from dispatcher.ledger import Ledger, claims
+from dispatcher.ledger.forge_rows import LedgerLimits
 from engine.store.database import Database
 from tests.kit.cli import Answer, pointsman
 from tests.kit.clock import FakeClock
@@ -219,6 +223,18 @@ def test_a_webhook_whose_deliveries_fail_is_warned_of(tmp_path: Path, forge: Fak
     assert "may not ask" in found(doctor(tmp_path, forge), "hook.health", "pass")[0]["text"]
 
 
+def test_a_credential_that_the_daemon_gave_up_for_now_is_asked_all_the_same(tmp_path: Path, github: FakeForge) -> None:
+    """Whether a secret works again is what a person wants to know; the daemon's row stays as it is."""
+    project(tmp_path, github)
+    key = f"{urlsplit(github.url).netloc}/{Secret(github.token).digest[:16]}"
+    with Database.open(f"sqlite:///{tmp_path / '.pointsman' / 'pointsman.db'}") as database:
+        limits = LedgerLimits(Ledger(database))
+        for _ in range(3):
+            limits.change(key, lambda state: refused(state, 401, datetime.now(UTC)))
+        assert found(doctor(tmp_path, github), "conn.identity", "pass")
+        assert limits.read(key).refused_until is not None
+
+
 def test_a_claim_of_another_store_is_named_with_the_comment(tmp_path: Path, forge: FakeForge) -> None:
     project(tmp_path, forge, more=", shared: true")
     number = forge.issue("Claimed", labels=["in_progress"])
@@ -228,6 +244,19 @@ def test_a_claim_of_another_store_is_named_with_the_comment(tmp_path: Path, forg
     assert f"#{number}" in told["text"]
     assert "s9" in told["text"]
     assert "delete the comment" in told["remedy"]
+
+
+def test_a_claim_ref_of_another_store_is_named_with_the_ref(tmp_path: Path, github: FakeForge) -> None:
+    """C156, connectors.md 22: leftovers are named where claims are refs as well."""
+    path = project(tmp_path, github, more=", shared: true") / "pointsman.yaml"
+    path.write_text(path.read_text() + "claims: {arbitration: ref}\n")
+    number = github.issue("Claimed", labels=["in_progress"])
+    (fine,) = found(doctor(tmp_path, github), "board.shared", "pass")
+    assert "no claim of another store" in fine["text"]
+    github.act("set_ref", ref=f"refs/pointsman/claims/{number}")
+    (told,) = found(doctor(tmp_path, github), "board.shared", "warn")
+    assert f"#{number} carries a claim of nobody, until an unreadable time" in told["text"]
+    assert told["remedy"].endswith(f"delete the ref refs/pointsman/claims/{number}")
 
 
 def test_own_claims_that_are_on_are_told_from_those_left_behind(tmp_path: Path, forge: FakeForge) -> None:
