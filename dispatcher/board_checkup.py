@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from config.boards import BoardSettings
 from connectors.card import Card
-from connectors.effects.markers import markers_in
 from connectors.errand import Errand, Purpose
 from connectors.errors import ConnectorError, ForgeRefused
 from connectors.forge.board_reading import BoardReader
+from connectors.forge.claims import Claimed, claim_of_commit, claims_of
+from connectors.forge.client import RefClient
 from connectors.forge.columns import Resolved, Seen
-from connectors.forge.records import ForgeComment, Hook, Subject
+from connectors.forge.records import Hook, Subject
 from connectors.native.defaults import DEFAULT_COLUMNS
 from connectors.posting.sizes import LIMITS, TITLE_CHARACTERS
 from dispatcher.findings import Finding, failed, passed, warned
@@ -29,13 +30,13 @@ DOCTOR = Errand(Purpose.DOCTOR)
 NAMED = 10
 """So many cards are named."""
 CLAIMS_READ = 20
-"""So many cards' comments are looked through for claims."""
+"""So many cards are looked at for claims."""
 HOOK_PATH = "/api/hooks/"
 
 
 @dataclass(frozen=True, slots=True)
 class Us:
-    """As whom this store claims cards, empty when it never did, and its claims that are on: card id -> comment id."""
+    """As whom this store claims cards, empty when it never did, and its claims that are on: card id -> where."""
 
     owner: str = ""
     claims: Mapping[str, str] = field(default_factory=dict)
@@ -165,38 +166,52 @@ def _roles(patient: BoardPatient) -> Iterator[Finding]:
 
 
 def _claims(patient: BoardPatient, cards: tuple[Card, ...]) -> Iterator[Finding]:
-    """Claim markers in comments of cards where work may be going on."""
+    """Claims of cards where work may be going on."""
     running = patient.settings.columns.running
     looked = [card for card in cards if card.column == running or (patient.given.shared and card.column)][:CLAIMS_READ]
     seen = own = 0
     for card in looked:
         try:
-            comments = patient.reader.client.comments(Subject(card.number), DOCTOR).items
+            there = _claims_on(patient, card)
         except ConnectorError as error:
-            yield warned("board.shared", f"{patient.name}: comments of #{card.number}: {error.message}", error.hint)
+            yield warned("board.shared", f"{patient.name}: claims of #{card.number}: {error.message}", error.hint)
             continue
-        for comment in comments:
-            for marker in markers_in(comment.body):
-                told = _claimed(patient, card, comment, marker.pairs) if marker.is_claim else None
-                own += marker.is_claim and told is None
-                seen += told is not None
-                if told is not None:
-                    yield told
+        for claim in there:
+            told = _claimed(patient, card, claim)
+            own += told is None
+            seen += told is not None
+            if told is not None:
+                yield told
     if not seen:
         text = f"{patient.name}: no claim of another store on {len(looked)} cards; our own that are on: {own}"
         yield passed("board.shared", text)
 
 
-def _claimed(patient: BoardPatient, card: Card, comment: ForgeComment, pairs: Mapping[str, str]) -> Finding | None:
+def _claims_on(patient: BoardPatient, card: Card) -> tuple[Claimed, ...]:
+    """The claims of a card, wherever this board keeps them. Raises ``ForgeError``."""
+    client = patient.reader.client
+    if not _by_ref(patient):
+        return claims_of(client.comments(Subject(card.number), DOCTOR).items)
+    commit = cast(RefClient, client).claim_ref(card.number, DOCTOR).commit
+    return (claim_of_commit(commit),) if commit is not None else ()
+
+
+def _by_ref(patient: BoardPatient) -> bool:
+    return patient.reader.plan.claims_by_ref and patient.reader.client.traits.refs_claim
+
+
+def _claimed(patient: BoardPatient, card: Card, claim: Claimed) -> Finding | None:
     """What is wrong with a claim: it is another store's, or one that we left behind; None for one that is on."""
-    owner, until = pairs.get("owner", "nobody"), pairs.get("until", "") or "an unreadable time"
-    if owner != patient.us.owner:
-        text = f"{patient.name}: card #{card.number} carries a claim of {owner}, until {until}"
-        return warned("board.shared", text, f"When that store is gone for good, delete the comment: {comment.url}")
-    if patient.us.claims.get(card.id) == comment.id:
+    until = claim.until.isoformat(timespec="seconds") if claim.until is not None else "an unreadable time"
+    ref = f"the ref refs/pointsman/claims/{card.number}"
+    away = f"delete {ref}" if _by_ref(patient) else f"delete the comment: {claim.url}"
+    if patient.us.claims.get(card.id) == claim.comment_id:
         return None
+    if not claim.owner or claim.owner != patient.us.owner:
+        text = f"{patient.name}: card #{card.number} carries a claim of {claim.owner or 'nobody'}, until {until}"
+        return warned("board.shared", text, f"When that store is gone for good, {away}")
     text = f"{patient.name}: card #{card.number} carries a claim that this store left behind, until {until}"
-    return warned("board.shared", text, f"Nobody works by it: delete the comment: {comment.url}")
+    return warned("board.shared", text, f"Nobody works by it: {away}")
 
 
 def hook_secret(given: BoardSettings, last: Received | None) -> Iterator[Finding]:
