@@ -88,8 +88,7 @@ def write(world: World, case: Case) -> Settlement:
     with world.station.ledger.write() as connection:
         outcomes.open_settlement(connection, settlement)
         _in_a_row(world, connection, case)
-        retry = _rows(world, connection, case, follows)
-        fresh = cards.link(connection, case.link.key)
+        fresh, retry = _rows(world, connection, case, follows)
     if retry is not None:
         announce_retry(world, case, retry)
     if fresh is not None:
@@ -162,11 +161,11 @@ def _column(world: World, case: Case, follows: Follows) -> str:
     return to.get(follows) or ""
 
 
-def _rows(world: World, connection: Transaction, case: Case, follows: Follows) -> Retry | None:
-    """The rows of what follows; the retry among them."""
+def _rows(world: World, connection: Transaction, case: Case, follows: Follows) -> tuple[Link | None, Retry | None]:
+    """The rows of what follows; the link as it is then, and the retry among them."""
     key = case.link.key
     attempts = 0 if follows is Follows.COMPLETED else case.attempts
-    cards.change_link(connection, key, attempts=attempts)
+    fresh = cards.change_link(connection, key, attempts=attempts)
     retry = retry_of(world, connection, case) if follows is Follows.RETRY else None
     if retry is not None:
         outcomes.schedule(connection, retry)
@@ -180,7 +179,7 @@ def _rows(world: World, connection: Transaction, case: Case, follows: Follows) -
         outcomes.stamp_give_up(connection, stamp_of(world, case))
     elif follows is not Follows.RETRY:
         outcomes.clear_give_up(connection, key)
-    return retry
+    return fresh, retry
 
 
 def retry_of(world: World, connection: Transaction, case: Case) -> Retry:

@@ -103,11 +103,9 @@ def _confirmed(world: World, card: Card, *, expected: bool) -> None:
     if known and not pending:
         return
     with world.station.ledger.write() as connection:
-        if values:
-            cards.change_link(connection, key, **values)
+        fresh = cards.change_link(connection, key, **values) if values else None
         if pending:
             outcomes.move_seen(connection, key)
-        fresh = cards.link(connection, key)
     if fresh is not None:
         world.links[key] = fresh
     world.wrote = True

@@ -153,12 +153,10 @@ def _pointed(world: World, begun: cards.Start, epoch: int, workspace: str) -> Li
     """S5, one commit: attempt, pointer, the workspace's place, and the event; None when the claim is another's."""
     station = world.station
     with station.ledger.write() as connection:
-        if not cards.stamp(connection, begun, epoch):
+        link = cards.stamp(connection, begun, epoch, str(station.workspaces.path_of(workspace)))
+        if link is None:
             return None
-        cards.change_link(connection, begun.key, workspace=str(station.workspaces.path_of(workspace)))
         outcomes.release_park(connection, begun.key, "moved_in" if begun.attended else "settled", world.now)
-        link = cards.link(connection, begun.key)
-    assert link is not None
     world.tell(begun.key, BoardEventType.LAST_RUN_STAMPED, {"run_id": begun.run_id, "attempt": link.attempts})
     return link
 

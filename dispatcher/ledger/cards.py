@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dispatcher.ledger.records import ClaimState, Key, Link
-from dispatcher.ledger.rows import change, one, owner_columns, put, remove, values_of
+from dispatcher.ledger.rows import change, changed, one, owner_columns, put, remove, values_of
 from dispatcher.ledger.schema import CardLink, ClaimRow, GiveUpRow, IntentRow, RetryRow
 from engine.run import Owner
 from engine.store.cursors import Cursor
@@ -39,9 +39,10 @@ def link(cursor: Cursor, key: Key) -> Link | None:
     return None if row is None else Link(**row)
 
 
-def change_link(cursor: Cursor, key: Key, **values: object) -> int:
-    """Update columns of an existing link."""
-    return change(cursor, CardLink, _where(key), **values)
+def change_link(cursor: Cursor, key: Key, **values: object) -> Link | None:
+    """Update columns of an existing link; the link as it is then."""
+    row = changed(cursor, CardLink, _where(key), **values)
+    return None if row is None else Link(**row)
 
 
 def point_at(cursor: Cursor, key: Key, number: int, run_id: str) -> None:
@@ -84,10 +85,11 @@ def take(cursor: Cursor, key: Key, number: int, owner: Owner, now: datetime) -> 
     if held is not None and held["state"] == ClaimState.LIVE:
         return 0
     known = link(cursor, key)
-    if known is None:
-        put(cursor, CardLink, _blank(key, number))
     epoch = (known.epoch if known else 0) + 1
-    change_link(cursor, key, epoch=epoch)
+    if known is None:
+        put(cursor, CardLink, {**_blank(key, number), "epoch": epoch})
+    else:
+        change_link(cursor, key, epoch=epoch)
     values = {"board": key[0], "card_id": key[1], "state": ClaimState.LIVE.value, "epoch": epoch, "run_id": ""}
     put(cursor, ClaimRow, {**values, **owner_columns(owner), "claimed_at": now})
     return epoch
@@ -102,16 +104,16 @@ def adopt(cursor: Cursor, key: Key, owner: Owner, seen_epoch: int) -> int:
     return seen_epoch + 1 if changed else 0
 
 
-def stamp(cursor: Cursor, start: Start, epoch: int) -> bool:
-    """S5: count the attempt and point the card at the planned run, while the claim is still ours."""
+def stamp(cursor: Cursor, start: Start, epoch: int, workspace: str) -> Link | None:
+    """S5: count the attempt and point the card at the planned run and its folder; None when the claim is another's."""
     known = link(cursor, start.key)
     where = {**_where(start.key), "epoch": epoch}
     if known is None or not change(cursor, ClaimRow, where, run_id=start.run_id):
-        return False
+        return None
     attempts = 1 if start.resets else known.attempts + 1
     previous = known.previous_run if known.last_run == start.run_id else known.last_run
     bot = start.bot or known.bot
-    change_link(
+    return change_link(
         cursor,
         start.key,
         last_run=start.run_id,
@@ -119,8 +121,8 @@ def stamp(cursor: Cursor, start: Start, epoch: int) -> bool:
         ours=True,
         attempts=attempts,
         bot=bot,
+        workspace=workspace,
     )
-    return True
 
 
 def door_passed(cursor: Cursor, key: Key) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BindParameter, ClauseElement, ColumnElement, Table, bindparam, delete, insert, update
+from sqlalchemy import BindParameter, ClauseElement, ColumnElement, Table, Update, bindparam, delete, insert, update
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from dispatcher.ledger.records import Claim, ClaimState, Follows, Settlement
 from engine.run import Owner
 from engine.store.cursors import Cursor
-from engine.store.prepared import Prepared, PreparedRead
+from engine.store.prepared import Prepared, PreparedRead, PreparedUpdate
 
 Row = dict[str, Any]
 """A row by column name, decoded."""
@@ -44,6 +44,12 @@ def change(cursor: Cursor, table: Table, where: Mapping[str, object], **values: 
     return _changing(table, tuple(where), tuple(values)).run(cursor, {**named, **values}).rowcount
 
 
+def changed(cursor: Cursor, table: Table, where: Mapping[str, object], **values: object) -> Row | None:
+    """As ``change`` of one row; the row as it is then."""
+    named = {f"where_{name}": value for name, value in where.items()}
+    return _changing_one(table, tuple(where), tuple(values)).one(cursor, {**named, **values})
+
+
 def remove(cursor: Cursor, table: Table, **where: object) -> int:
     """Delete the rows that match; how many there were."""
     named = {f"where_{name}": value for name, value in where.items()}
@@ -72,8 +78,17 @@ def _putting(table: Table, names: tuple[str, ...]) -> Prepared:
 
 @cache
 def _changing(table: Table, where: tuple[str, ...], names: tuple[str, ...]) -> Prepared:
+    return Prepared(_update(table, where, names))
+
+
+@cache
+def _changing_one(table: Table, where: tuple[str, ...], names: tuple[str, ...]) -> PreparedUpdate:
+    return PreparedUpdate(_update(table, where, names), table)
+
+
+def _update(table: Table, where: tuple[str, ...], names: tuple[str, ...]) -> Update:
     values = {name: _bound(table, name) for name in names}
-    return Prepared(update(table).where(*_conditions(table, where)).values(values))
+    return update(table).where(*_conditions(table, where)).values(values)
 
 
 @cache

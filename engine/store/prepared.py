@@ -18,6 +18,7 @@ from sqlalchemy import (
     ColumnElement,
     Table,
     TextClause,
+    Update,
     bindparam,
     func,
     insert,
@@ -168,28 +169,14 @@ def prepared(statement: ClauseElement) -> Prepared:
     return Prepared(statement)
 
 
-class PreparedRead:
-    """A select of whole columns of one table, decoded as their types say.
-
-    Inside a write it locks what it reads; ``locking`` False is for reads of their own and for many rows. ``limited``
-    ones take the value ``most``: how many rows at most.
-    """
+class _Decoded:
+    """A statement whose rows are whole columns of one table, decoded as their types say."""
 
     __slots__ = ("_columns", "_statement")
 
-    def __init__(
-        self,
-        columns: Iterable[Column[Any]],
-        *conditions: ColumnElement[bool] | TextClause,
-        order: Iterable[ColumnElement[Any]] = (),
-        locking: bool = True,
-        limited: bool = False,
-    ) -> None:
-        kept = tuple(columns)
-        query = select(*kept).where(*conditions).order_by(*order)
-        query = query.limit(bindparam("most")) if limited else query
-        self._statement = Prepared(query, query.with_for_update if locking else None)
-        self._columns = tuple((column.name, _decoder(column)) for column in kept)
+    def __init__(self, statement: Prepared, columns: Iterable[Column[Any]]) -> None:
+        self._statement = statement
+        self._columns = tuple((column.name, _decoder(column)) for column in columns)
 
     @property
     def sql(self) -> str:
@@ -211,6 +198,38 @@ class PreparedRead:
             name: value if decode is None or value is None else decode(value)
             for (name, decode), value in zip(self._columns, row, strict=True)
         }
+
+
+class PreparedUpdate(_Decoded):
+    """An update that gives back the whole rows that it changed, as they are then."""
+
+    __slots__ = ()
+
+    def __init__(self, statement: Update, table: Table) -> None:
+        super().__init__(Prepared(statement.returning(*table.columns)), table.columns)
+
+
+class PreparedRead(_Decoded):
+    """A select.
+
+    Inside a write it locks what it reads; ``locking`` False is for reads of their own and for many rows. ``limited``
+    ones take the value ``most``: how many rows at most.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        columns: Iterable[Column[Any]],
+        *conditions: ColumnElement[bool] | TextClause,
+        order: Iterable[ColumnElement[Any]] = (),
+        locking: bool = True,
+        limited: bool = False,
+    ) -> None:
+        kept = tuple(columns)
+        query = select(*kept).where(*conditions).order_by(*order)
+        query = query.limit(bindparam("most")) if limited else query
+        super().__init__(Prepared(query, query.with_for_update if locking else None), kept)
 
 
 def _decoder(column: Column[Any]) -> Callable[[Any], Any] | None:

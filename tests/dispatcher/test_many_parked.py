@@ -32,8 +32,9 @@ def parked(yard: ForgeYard, number: int) -> None:
     )
     with yard.wiring.ledger.write() as connection:
         epoch = cards.take(connection, key, int(card), owner_here("earlier"), now)
-        cards.stamp(connection, cards.Start(key, int(card), run_id, "fresh", "ready", attended=False), epoch)
-        cards.change_link(connection, key, expected_column="awaiting_input", workspace=str(yard.folder))
+        begun = cards.Start(key, int(card), run_id, "fresh", "ready", attended=False)
+        cards.stamp(connection, begun, epoch, str(yard.folder))
+        cards.change_link(connection, key, expected_column="awaiting_input")
         cards.keep_claim(connection, key, ClaimState.PARKED)
         outcomes.open_settlement(connection, settled)
         outcomes.park(
