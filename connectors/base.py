@@ -47,6 +47,8 @@ class Capability(StrEnum):
     """Lives on another machine: pages, lost answers, lag, limits, refusals; other people's comments."""
     LABELS = "labels"
     """Columns are labels and states that people can rename, delete and contradict."""
+    CONTRADICTIONS = "contradictions"
+    """People can put a card into two columns at once."""
     HALVES = "halves"
     """A move is two requests, so it can stop between them."""
     SINGLE_READS = "single_reads"

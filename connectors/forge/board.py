@@ -340,7 +340,11 @@ PROBES: Mapping[str, Callable[[Desk], operations.Made | operations.Unmade | oper
 
 
 def _capabilities(traits: Traits) -> frozenset[Capability]:
-    more = {Capability.HALVES: not traits.swaps, Capability.SINGLE_READS: traits.chunk == 1}
+    more = {
+        Capability.HALVES: not traits.swaps,
+        Capability.SINGLE_READS: traits.chunk == 1,
+        Capability.CONTRADICTIONS: not traits.exclusive,
+    }
     return frozenset({Capability.REMOTE, Capability.LABELS, *(each for each, has in more.items() if has)})
 
 

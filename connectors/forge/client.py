@@ -83,7 +83,8 @@ class Traits:
     ``chunk``: how many issues one by-number read takes. ``folds_case``: label names are equal without case.
     ``swaps``: one call adds a label, removes one and changes the state. ``sets_assignees``: assignees are replaced as
     a set. ``makes_labels``: an unknown label name makes a label. ``lists_whole``: a listing brings the cards of all
-    labels at once. ``native_blockers``, ``label_history``, ``projects``, ``refs_claim``: what exists there.
+    labels at once. ``exclusive``: no card is in two columns. ``native_blockers``, ``label_history``, ``projects``,
+    ``refs_claim``: what exists there.
     """
 
     chunk: int = 1
@@ -92,6 +93,7 @@ class Traits:
     sets_assignees: bool = False
     makes_labels: bool = False
     lists_whole: bool = False
+    exclusive: bool = False
     native_blockers: bool = True
     label_history: bool = True
     projects: bool = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from connectors.answer import Read
+from connectors.answer import AnswerKind, Read
 from connectors.errand import Errand
 from connectors.errors import ForgeRefused, Unsupported
 from connectors.forge.client import ForgeClient, Traits
@@ -79,7 +79,7 @@ class StatusClient(GitHubClient):
     @property
     def traits(self) -> Traits:
         """Options are spelled exactly, exclude each other, and are set in one call."""
-        return Traits(swaps=True, lists_whole=True, label_history=False, projects=True)
+        return Traits(swaps=True, lists_whole=True, exclusive=True, label_history=False, projects=True)
 
     def labels(self, errand: Errand) -> Read[LabelDef]:
         """The options of the status field as they are now, then the labels that are spelled like none of them."""
@@ -140,6 +140,7 @@ class StatusClient(GitHubClient):
             raise refused(f"Issue {number} is not there.", "Look at the board.", status=404)
         place = found.place_in(field.project_id)
         option = _option(swap, place)
+        _check_unmoved(number, swap, place)
         told: dict[str, object] = {} if swap.is_open is None else {"issue": found.node}
         if option is not None:
             told |= self._where(number, place, field)
@@ -177,6 +178,15 @@ def _option(swap: LabelSwap, place: Membership | None) -> bool | None:
         return True
     present = place.status if place is not None else ""
     return False if swap.remove is not None and present == swap.remove.name else None
+
+
+def _check_unmoved(number: int, swap: LabelSwap, place: Membership | None) -> None:
+    """A status is set in the place of exactly the one that it replaces. Raises ``ForgeRefused``."""
+    present = place.status if place is not None else ""
+    if swap.add is None or swap.remove is None or present in (swap.remove.name, swap.add.name):
+        return
+    text = f"Issue {number} is in {present or 'no status'} by now, not in {swap.remove.name}."
+    raise refused(text, "Somebody else moved it meanwhile; look at the board.", AnswerKind.CONFLICT, 409)
 
 
 def _id_of(swap: LabelSwap, field: ProjectField) -> str:
