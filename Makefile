@@ -45,7 +45,8 @@ bench: setup ## the measurements, one after the other
 	$(BIN)/python -m tests.benchmarks
 
 simulation: setup ## ten thousand histories of faults under a simulated clock, over the native board and over forges
-	$(BIN)/python -m tests.simulation --seeds 10000
+	$(BIN)/python -m tests.simulation --board native --seeds 10000
+	$(BIN)/python -m tests.simulation --first 10000 --seeds 2000
 
 soak: setup ## an hour of real processes, killed at random
 	$(BIN)/python -m tests.soak --minutes 60 --slots 8
