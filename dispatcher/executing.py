@@ -20,7 +20,7 @@ from dispatcher.ledger.records import ClaimState, Retry
 from dispatcher.routing import Names, Route, rendered
 from dispatcher.station import LaunchOrder, Station
 from dispatcher.workspaces import Workspace
-from engine.errors import AmbiguousUnread, EngineError, LeaseLost, Refusal, StoreError, WrongStatus
+from engine.errors import AmbiguousUnread, EngineError, LeaseLost, Refusal, StoreError
 from engine.failures import Ladder
 from engine.states import is_running
 
@@ -132,13 +132,6 @@ def _workspace(station: Station, plan: Plan) -> Workspace:
     return made
 
 
-def _check_still(station: Station, begun: cards.Start) -> None:
-    """What was decided about one status holds for no other: a cancel meanwhile is not undone. Raises WrongStatus."""
-    now = station.store.runs.status_of([begun.run_id]).get(begun.run_id, "")
-    if begun.status and now != begun.status:
-        raise WrongStatus(f"run {begun.run_id} is {now} by now, no longer {begun.status}", "the next tick looks again")
-
-
 def _through_the_door(station: Station, plan: Plan, workspace: Workspace, fence: Fence) -> None:
     """S9 and S10: the engine claims the run; from then on its record says what happens."""
     begun = plan.begun
@@ -151,8 +144,8 @@ def _through_the_door(station: Station, plan: Plan, workspace: Workspace, fence:
         station.crash.passed("S10")
 
     if plan.route is None:
-        _check_still(station, begun)
-        station.engine.resume(begun.run_id, begun.attended, claimed)
+        # What was decided about one status holds for no other: a cancel meanwhile is not undone.
+        station.engine.resume(begun.run_id, begun.attended, claimed, begun.status)
         return
     names = Names(begun.run_id, str(workspace.path), plan.attempt)
     given = rendered(plan.route, plan.card, names)

@@ -6,6 +6,7 @@ A run is made to look as a dead process left it by changing its row, as a crash 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -27,7 +28,7 @@ from engine.store.locks import RunLock
 from engine.store.owners import owner_here
 from engine.store.runs import Runs
 from tests.kit.clock import FakeClock
-from tests.kit.yard import ASKS, CONFIG, Yard, tool, waits
+from tests.kit.yard import ASKS, CONFIG, DETERMINISTIC, Yard, tool, waits
 
 NATIVE = "native"
 FLAKY = "[ -e FOLDER/ok ]"
@@ -286,6 +287,25 @@ def test_the_next_question_after_force_parks_the_same_card_again(yard: Yard) -> 
     idle = yard.view(card).idle
     assert idle is not None
     assert (yard.view(card).last_run, yard.column(card), "again" in idle.text) == (run, "awaiting_input", True)
+
+
+def test_a_cancel_between_decision_and_claim_is_not_undone_by_the_gesture(yard: Yard) -> None:
+    """Section 35, 9: a person moves a failed card in and cancels its run while the start is under way."""
+    yard.bot(DETERMINISTIC)
+    card = yard.make()
+    yard.settled()
+    run = yard.view(card).last_run
+    cancel = f"{sys.executable} -m dispatcher.cli --store-dir {yard.folder}/store cancel --run-id {run}"
+    root = Path(__file__).parents[2]
+    hook = f"hooks:\n  before_run: {{script: 'cd {yard.folder} && PYTHONPATH={root} {cancel}'}}\n"
+    (yard.folder / "pointsman.yaml").write_text(CONFIG + hook)
+    yard.again()
+    yard.move(card, "ready")
+    yard.tick()
+    assert (yard.run(card).status, yard.run(card).epoch) == (RunStatus.CANCELLED, 1)
+    (yard.folder / "pointsman.yaml").write_text(CONFIG)
+    yard.again().tick(2)
+    assert (yard.column(card), yard.run(card).epoch, len(yard.runs())) == ("backlog", 1, 1)
 
 
 def test_a_person_ran_it_to_the_end_while_no_daemon_was_there(yard: Yard) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.checkpoint import Head
-from engine.errors import LockHeld, WrongStatus
+from engine.errors import LockHeld, Refusal, WrongStatus
 from engine.runtime.promote import PromotionKind
 from engine.states import RunStatus
 from engine.store.changes import ClaimChange, Transition
@@ -100,3 +100,21 @@ def test_where_a_lock_proves_nothing_nothing_is_promoted(engine: Rig, clock: Fak
         rig.resume(force_stale=True)
     assert rig.store.runs.get("r1") == before
     assert engine.engine.promote("r1", 120).kind is PromotionKind.PROMOTED
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before the look", "between look and claim"])
+def test_a_resume_for_one_status_undoes_no_cancel(tmp_path: Path, clock: FakeClock, late: bool) -> None:
+    """engine.md 7.3: decided about a failed run, it holds for no cancelled one, although a person may resume that."""
+    rig = Rig(open_store(tmp_path, clock), clock, tmp_path)
+    rig.store.checkpoints = Looked(rig.store.database)
+    rig.run(ONE)
+    rig.write("ok")
+    if late:
+        Looked.once.then = lambda: rig.engine.cancel("r1", "enough")
+    else:
+        rig.engine.cancel("r1", "enough")
+    with pytest.raises(Refusal if late else WrongStatus):
+        rig.resume(only=RunStatus.FAILED_RESUMABLE)
+    assert (rig.store.runs.get("r1").status, len(rig.trace())) == (RunStatus.CANCELLED, 1)
+    assert rig.resume(only=RunStatus.CANCELLED).status == RunStatus.FINISHED
+    rig.store.database.close()
