@@ -179,10 +179,13 @@ class ForgeGround:
         forge_laws.at_rest(self, snapshot)
 
     def changes(self) -> object:
+        """What must not change any more at rest; claims of parked cards are prolonged for ever."""
         runs = self.play.store.runs.list().records
         told = [(each.id, each.status, each.outcome_sequence) for each in runs]
-        writes = sum(1 for each in self.desk.recorded if each.method != "GET" and each.performed)
-        return writes, told, repr(self.play.snapshot())
+        writes = [each for each in self.desk.recorded if each.method != "GET" and each.performed]
+        renewed = ("ref.update", "commit.create", "comment.delete")
+        lasting = sum(each.operation not in renewed and "pointsman claim" not in str(each.body) for each in writes)
+        return lasting, told, repr(self.play.snapshot())
 
     def blind(self) -> bool:
         """Whether lists show the past, so that nobody can say a word about what is new in them."""

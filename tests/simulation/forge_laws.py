@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 TWICE = "nothing of ours is there twice"
 COLUMN = "one column at rest"
+CLAIM = "no claim stays on a forge"
 DOUBT = "no effect stays in the dark"
 SAID = re.compile(r"\b(note|last|issue|pull) of (\w+)")
 NODES = {"note": "note", "last": "last", "issue": "make", "pull": "open"}
@@ -73,6 +74,7 @@ def at_rest(ground: ForgeGround, snapshot: Snapshot) -> None:
         columns = ground.columns(issue)
         if issue.state == "open" and not issue.gone and len(columns) > 1:
             raise Broken(COLUMN, f"#{issue.number} in {' and in '.join(columns)}")
+    _claims(ground, snapshot)
     written = "\n".join(texts(ground, readable=True))
     alerts = "\n".join(ground.told)
     for row in ground.play.store.effects.list():
@@ -82,6 +84,18 @@ def at_rest(ground: ForgeGround, snapshot: Snapshot) -> None:
             raise Broken(DOUBT, f"{row.operation} {row.id} is {row.state} for ever")
         if row.state == EffectState.AMBIGUOUS:
             _told(ground, snapshot, row, written)
+
+
+def _claims(ground: ForgeGround, snapshot: Snapshot) -> None:
+    """No card carries a claim of ours that nothing stands behind, and none carries two."""
+    refs = ground.forge.here.refs
+    for issue in ground.forge.here.issues.values():
+        if issue.gone:
+            continue
+        there = sum(marker.is_claim for each in issue.comments for marker in markers_in(each.body))
+        there += f"refs/pointsman/claims/{issue.number}" in refs
+        if there > int((ground.name, str(issue.number)) in snapshot.claims):
+            raise Broken(CLAIM, f"#{issue.number} carries {there}")
 
 
 def _told(ground: ForgeGround, snapshot: Snapshot, row: EffectRecord, written: str) -> None:

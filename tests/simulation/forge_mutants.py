@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -17,13 +17,15 @@ from connectors.effects.guard import Effect
 from connectors.errand import Errand
 from connectors.errors import AmbiguousEffect
 from connectors.forge.board import LabelBoard
+from connectors.forge.claiming import ClaimComments
+from connectors.forge.claims import Claimed
 from connectors.transport.client import Transport
 from connectors.transport.request import Answer, Request
 from dispatcher import board_rows
 from dispatcher.forges import ForgeWords
 from engine.ports import Probed, Remote, SentEffect, Undone
 from tests.simulation.forge import FORGES
-from tests.simulation.forge_laws import COLUMN, DOUBT, TWICE
+from tests.simulation.forge_laws import CLAIM, COLUMN, DOUBT, TWICE
 from tests.simulation.hands import Hands, LoopForges
 from tests.simulation.play import Parts
 
@@ -120,6 +122,22 @@ class LosesNoOrphans(Hands):
     rows_class = KeepsWhatIsUnknown
 
 
+class StuckComments(ClaimComments):
+    """Claims that are not taken away."""
+
+    def remove(self, card_id: str, claim: Claimed) -> None:
+        return None
+
+
+class KeepsClaims(Hands):
+    """A claim stays on its card, whatever became of the work."""
+
+    def shaped(self, board: LabelBoard) -> LabelBoard:
+        known = board.claiming
+        board.claiming = StuckComments(*(getattr(known, each.name) for each in fields(known)))
+        return board
+
+
 @dataclass(frozen=True, slots=True)
 class ForgeMutant:
     """A faulty way to the forge and the laws of which it must break one; on which board, and from which seed on."""
@@ -142,5 +160,6 @@ FORGE_MUTANTS: Mapping[str, ForgeMutant] = {
     "what is not looked up is made again": ForgeMutant(SettlesWithoutLooking, frozenset({TWICE}), "gitlab", 1),
     "the status comment is posted anew": ForgeMutant(PostsAgain, frozenset({TWICE}), "github", 1),
     "half a move stays half": ForgeMutant(ForgetsMoves, STAYS_HALF, "github", 18),
+    "a claim stays for ever": ForgeMutant(KeepsClaims, frozenset({CLAIM}), "gitlab", 6),
     "orphaned rows are left alone": ForgeMutant(LosesNoOrphans, frozenset({DOUBT}), "forgejo", 13),
 }

@@ -88,15 +88,24 @@ FORGE = """boards:
     vars: {{title: '{{{{card.title}}}}'}}
     comments: [parked, gave_up, failed, finished]
     columns: {{{columns}, done: {{closed: true}}}}
+    shared: {shared}
+claims: {{arbitration: {arbitration}}}
 """
+BY_COMMENT, BY_REF = 1, 2
+"""The variants in which other installations may work on a forge's board, by how claims are arbitrated."""
 BOARDS: Mapping[str, Callable[[Play], Ground]] = {NATIVE: NativeGround, **FORGES}
 """What a history may be played on."""
 
 
-def configuration(board: str) -> str:
+def configuration(board: str, variant: int) -> str:
     """The part of the configuration that names the board."""
+    if board == NATIVE:
+        return BASE
     labels = ", ".join(f"{name}: {{label: {name}}}" for name in COLUMNS)
-    return BASE if board == NATIVE else FORGE.format(kind=board, columns=labels)
+    by_ref = variant == BY_REF and board == "github"
+    shared = variant == BY_COMMENT or by_ref
+    how = "ref" if by_ref else "comment"
+    return FORGE.format(kind=board, columns=labels, shared=str(shared).lower(), arbitration=how)
 
 
 class Stage:
@@ -110,7 +119,7 @@ class Stage:
         for board, loaded in self.settings.items():
             for number, text in enumerate(VARIANTS):
                 file = folder / f"{board}-{number}.yaml"
-                file.write_text(configuration(board) + text)
+                file.write_text(configuration(board, number) + text)
                 loaded.append(load(file, {"TOKEN": TOKEN}))
         self.database = SimulatedDatabase.open(f"sqlite:///{folder / 'store' / 'p.db'}", synchronous="OFF")
         with self.database.exclusive() as raw:

@@ -17,7 +17,6 @@ from tests.simulation.forge_mutants import FORGE_MUTANTS, ForgeMutant
 from tests.simulation.history import history_of, shortened
 from tests.simulation.play import VARIANTS, Stage, stage
 from tests.simulation.playing import judged, shortest, silent, told
-from tests.simulation.test_simulation import said
 from tests.simulation.weather import LOST
 
 FIRST, SECONDS, LEAST = 40_000, 2.5, 3
@@ -65,13 +64,3 @@ def test_a_broken_seed_of_a_forge_is_made_short_and_plays_the_same_again(on: Sta
     assert len(short.steps) < len(history.steps)
     assert f"--board {mutant.board} --seed {mutant.first}" in told(again)
     assert judged(on, short, mutant.parts()).lines == again.lines
-
-
-def test_a_seed_of_a_forge_plays_the_same_in_every_process() -> None:
-    code = (
-        "from tests.simulation.playing import *; from hashlib import sha256; silent()\n"
-        "with stage() as on:\n"
-        "    verdict = judged(on, history_of(8, 4, board='github'))\n"
-        "    print(verdict.ticks, sha256(repr((verdict.lines, verdict.met)).encode()).hexdigest())"
-    )
-    assert len({said(code, number) for number in ("1", "2")}) == 1

@@ -94,10 +94,13 @@ def test_a_seed_plays_the_same_in_every_process() -> None:
     code = (
         "from tests.simulation.playing import *; from hashlib import sha256; silent()\n"
         "with stage() as on:\n"
-        "    verdict = judged(on, history_of(7, 4))\n"
-        "    print(verdict.ticks, sha256(repr(verdict.lines).encode()).hexdigest())"
+        "    for board, seed in ((NATIVE, 7), ('github', 8)):\n"
+        "        verdict = judged(on, history_of(seed, 4, board=board))\n"
+        "        print(verdict.ticks, sha256(repr((verdict.lines, verdict.met)).encode()).hexdigest())"
     )
-    assert len({said(code, number) for number in ("1", "2")}) == 1
+    processes = [said(code, number) for number in ("1", "2")]
+    assert processes[0] == processes[1]
+    assert len(processes[0].split()) == 4
 
 
 def test_a_history_is_made_short_without_losing_what_breaks_it() -> None:
