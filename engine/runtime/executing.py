@@ -18,6 +18,7 @@ from engine.events import EventType
 from engine.failures import FailureCode
 from engine.nodes.base import NodeContext
 from engine.outcome import RECOVERY, Completed, Failed, Outcome, Paused, Question
+from engine.ports import as_it_is
 from engine.runtime.async_questions import Asked, collect
 from engine.runtime.attempt import Line
 from engine.runtime.budget import REFUSE_AT, Axis, readings
@@ -77,6 +78,8 @@ def _once(line: Line, step: Step) -> Outcome:
 def _without_secrets(line: Line, outcome: Outcome) -> Outcome:
     """What the node gave back, as it may be stored, shown and handed on (connectors.md 17)."""
     clean = cast("Callable[[Any], Any]", line.attempt.settings.clean)
+    if clean is as_it_is:
+        return outcome
     if isinstance(outcome, Completed):
         return replace(outcome, output=clean(outcome.output), warnings=tuple(clean(outcome.warnings)))
     if isinstance(outcome, Failed):
