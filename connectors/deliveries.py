@@ -54,6 +54,8 @@ class Delivery:
     repo: str
     effects: tuple[str, ...] = ()
     """The effects whose markers its texts carry."""
+    sender: str = ""
+    """The login of whoever did it, empty where the delivery does not tell."""
 
 
 def understood(kind: str, headers: Mapping[str, str], body: bytes) -> Delivery | None:
@@ -66,7 +68,8 @@ def understood(kind: str, headers: Mapping[str, str], body: bytes) -> Delivery |
     if not repo:
         return None
     made_up = sha256(body).hexdigest()
-    return Delivery(_first(headers, IDS[kind]) or made_up, _first(headers, EVENTS[kind]), repo, _effects(document))
+    told = _first(headers, IDS[kind]) or made_up, _first(headers, EVENTS[kind])
+    return Delivery(*told, repo, _effects(document), _sender(kind, document))
 
 
 def signed(kind: str, headers: Mapping[str, str], body: bytes, secret: str, now: datetime) -> bool:
@@ -114,6 +117,13 @@ def _repo(kind: str, document: object) -> str:
     found = document.get(held) if isinstance(document, dict) else None
     path = found.get(name) if isinstance(found, dict) else None
     return path if isinstance(path, str) else ""
+
+
+def _sender(kind: str, document: Mapping[str, object]) -> str:
+    held, name = ("user", "username") if kind == "gitlab" else ("sender", "login")
+    found = document.get(held)
+    login = found.get(name) if isinstance(found, dict) else None
+    return login if isinstance(login, str) else ""
 
 
 def _effects(document: Mapping[str, object]) -> tuple[str, ...]:

@@ -203,6 +203,11 @@ class LabelBoard:
         event = self._reader.last_move(found.issue, found.spotted, found.found, WATCHING)
         return Mover(MoverKind.FORGE, event.actor) if event is not None else None
 
+    @property
+    def known_login(self) -> str:
+        """Our own account's name, empty while nothing has asked for it; asks nobody."""
+        return self._reader.known_login
+
     def comments(self, card_id: str) -> tuple[Comment, ...]:
         """A card's comments, oldest first. Raises ``ForgeError``."""
         read = self.client.comments(Subject(int(card_id)), WATCHING)

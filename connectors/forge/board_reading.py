@@ -288,6 +288,11 @@ class BoardReader:
         run = self.memory.run_of_move(str(issue.number), [label.name] if label else []) if ours else ""
         return replace(plain, by=MoverKind.BOT, run_id=run) if run else plain
 
+    @property
+    def known_login(self) -> str:
+        """Our own account's name, empty while nothing has asked for it; asks nobody."""
+        return self._login
+
     def login(self, errand: Errand) -> str:
         """Our own account's name. Raises ``ForgeError`` when it was never read."""
         if not self._login:

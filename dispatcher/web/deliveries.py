@@ -84,10 +84,18 @@ def _keep(behind: Backstage, board: BoardSettings, delivery: Delivery) -> str:
     now = behind.wiring.clock.now()
     if not receive(behind.wiring.ledger, Received(board.kind, delivery.id, board.name, delivery.event, now)):
         return "duplicate"
-    if any(behind.wiring.store.effects.get(each) is not None for each in delivery.effects):
+    if _ours(behind, board, delivery):
         return "own_event"
     behind.door.refresh("webhook")
     return "accepted"
+
+
+def _ours(behind: Backstage, board: BoardSettings, delivery: Delivery) -> bool:
+    """Whether it tells of what this store did: by a marker in its text, or by the account of the board's token."""
+    if any(behind.wiring.store.effects.get(each) is not None for each in delivery.effects):
+        return True
+    account = str(getattr(behind.wiring.boards.get(board.name), "known_login", ""))
+    return bool(account) and account.casefold() == delivery.sender.casefold()
 
 
 def _count(behind: Backstage, forge: str, result: str) -> None:

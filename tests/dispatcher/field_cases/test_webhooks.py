@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from connectors.fake_forge.seed import BOT
 from engine.states import RunStatus
 from tests.kit.clock import FakeClock
 from tests.kit.forge_yard import forge_yard
@@ -50,15 +51,20 @@ def says(times: int) -> str:
 
 
 def test_a_bots_own_comments_wake_nobody(make: Maker, clock: FakeClock) -> None:
-    """D146: fifty comments on its own card, each told by a webhook; nothing starts, and nothing goes round."""
+    """D146: fifty comments on its own card, and our moves of it, each told by a webhook; nothing starts, and nothing
+    goes round."""
     at = make("github", says(FIFTY))
-    card = at.yard.issue()
+    card = at.yard.issue("backlog")
+    at.yard.tick()
+    at.yard.forge.act("move", number=int(card), to="ready", **{"from": "backlog"})
+    assert at.woken() >= 1
     at.yard.tick()
     assert len(at.yard.forge.card(int(card)).comments) == FIFTY
-    at.woken()
-    assert at.heard("own_event") == FIFTY
+    at.yard.tick(pick=False)
+    assert at.yard.place(card) == "review"
+    moves = [each for each in at.yard.forge.card(int(card)).events if each.actor == BOT]
+    assert (at.woken(), at.heard("own_event")) == (1, FIFTY + len(moves)), "the run's end is heard of in this process"
     settled(at, clock)
-    at.woken()
     before = at.yard.forge.requests()
     settled(at, clock)
     assert (at.woken(), len(at.yard.runs()), at.yard.place(card)) == (0, 1, "review")
@@ -71,9 +77,10 @@ def test_comments_of_others_on_a_card_start_nothing(make: Maker, clock: FakeCloc
     card = at.yard.issue()
     settled(at, clock)
     at.woken()
+    ours = at.heard("own_event")
     for n in range(FIFTY):
         at.yard.forge.act("comment", number=int(card), body=f"no {n}")
-    assert (at.woken(), at.heard("own_event")) == (FIFTY, 0)
+    assert (at.woken(), at.heard("own_event")) == (FIFTY, ours)
     at.yard.forge.forget_requests()
     report = at.yard.tick()
     assert (at.woken(), len(at.yard.runs()), dict(report.counts)) == (0, 1, {})

@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from config.settings import Settings
+from connectors import deliveries
 from dispatcher.ledger.deliveries import last_of
 from dispatcher.web.backstage import Backstage
 from dispatcher.web.server import Listener, WebServer
@@ -186,6 +187,25 @@ def test_an_event_about_our_own_comment_wakes_nobody(
         answer = post(client, "github", body, proofs("github", body, clock), f"d{number}", "issue_comment")
         assert answer.json()["result"] == result
     assert door.asked == [("refresh", "webhook")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "who"),
+    [
+        ("github", {"sender": {"login": "Our-Bot"}}),
+        ("forgejo", {"sender": {"login": "our-bot"}}),
+        ("gitlab", {"user": {"username": "our-bot"}}),
+    ],
+)
+def test_who_did_it_is_read_from_each_forges_delivery(kind: str, who: Mapping[str, Any], clock: FakeClock) -> None:
+    """dispatcher.md 14, 15: an echo of our own account wakes nobody."""
+    headers = {name.lower(): value for name, value in proofs(kind, b"", clock).items()}
+    found = deliveries.understood(kind, headers, payload(kind, **who))
+    assert found is not None
+    assert found.sender.lower() == "our-bot"
+    plain = deliveries.understood(kind, headers, payload(kind, sender=None, user=7))
+    assert plain is not None
+    assert plain.sender == ""
 
 
 def test_what_is_too_long_or_has_no_secret_is_refused(client: httpx.Client, clock: FakeClock) -> None:
