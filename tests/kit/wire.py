@@ -164,10 +164,10 @@ class Peer:
                 return
             raw.settimeout(PATIENCE)
             thread = threading.Thread(target=self._serve, args=(raw,), daemon=True)
-            thread.start()
             with self._changed:
                 self.accepted += 1
                 self._threads.append(thread)
+                thread.start()
                 self._changed.notify_all()
 
     def _serve(self, raw: socket.socket) -> None:
