@@ -72,7 +72,7 @@ def test_the_instant_is_always_defined_and_never_decreases_in_the_local_time(
 def test_outside_gaps_and_repeated_hours_it_is_the_plain_conversion(zone: str, local: datetime) -> None:
     """D158."""
     where = ZoneInfo(zone)
-    early, late = local.replace(tzinfo=where), local.replace(tzinfo=where, fold=1)
+    early, late = local.replace(tzinfo=where, fold=0), local.replace(tzinfo=where, fold=1)
     instant = instant_of(local, where)
     if early.utcoffset() == late.utcoffset():
         assert instant == early.astimezone(UTC)
