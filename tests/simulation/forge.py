@@ -140,7 +140,8 @@ class ForgeGround:
 
     def _by(self, issue: Issue, column: str | None) -> MoverKind:
         for event in reversed(issue.events):
-            if event.kind == "closed" if column == "done" else column in event.data.values():
+            came = event.kind == "reopened" or column in event.data.values()  # its label may have stayed on it
+            if event.kind == "closed" if column == "done" else came:
                 return MoverKind.DISPATCHER if event.actor == BOT else MoverKind.PERSON
         return MoverKind.PERSON
 

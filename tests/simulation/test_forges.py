@@ -64,3 +64,9 @@ def test_a_broken_seed_of_a_forge_is_made_short_and_plays_the_same_again(on: Sta
     assert len(short.steps) < len(history.steps)
     assert f"--board {mutant.board} --seed {mutant.first}" in told(again)
     assert judged(on, short, mutant.parts()).lines == again.lines
+
+
+def test_a_card_that_a_person_reopened_is_the_persons_though_its_label_had_stayed(on: Stage) -> None:
+    """The law once took the dispatcher's old label for the last move."""
+    verdict = judged(on, history_of(200498, len(VARIANTS), board="github"))
+    assert verdict.law == "", told(verdict)
