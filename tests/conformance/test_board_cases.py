@@ -571,6 +571,22 @@ def test_a_read_back_that_lags_is_waited_for(forge_bench: ForgeBench) -> None:
     assert len(added) == 1
 
 
+def test_a_list_that_is_older_than_our_move_is_no_person_s_word(forge_bench: ForgeBench) -> None:
+    """Case 32, C016: what it shows elsewhere than we put it lately is read again by its number."""
+    card = forge_bench.make()
+    forge_bench.board.list_cards(["ready"])
+    lag = {"fault": "lag", "match": {"method": "GET"}, "with": {"seconds": 90, "what": "lists"}}
+    forge_bench.forge.script(lag)
+    forge_bench.clock.advance(60)
+    assert isinstance(forge_bench.move(card, "in_progress", "ready"), Moved)
+    shown = {each.id: each for each in forge_bench.board.list_cards(["ready", "in_progress"]).cards}
+    assert (shown[card].column, shown[card].column_by) == ("in_progress", MoverKind.DISPATCHER)
+    forge_bench.clock.advance(60)
+    forge_bench.forge.script()
+    forge_bench.put(card, "review")
+    assert forge_bench.board.list_cards(["review"]).cards[0].column_by is MoverKind.FORGE
+
+
 def test_two_writers_do_not_both_believe(forge_bench: ForgeBench) -> None:
     """Case 33, C040: a person moves the card between our read and our write."""
     card = forge_bench.make()
