@@ -3,15 +3,19 @@ bring forward. A delivery decides nothing: what is lost, doubled or ours costs a
 
 from __future__ import annotations
 
+import io
+import json
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
+import structlog
 
 from connectors.fake_forge.seed import BOT
+from dispatcher import log
 from engine.states import RunStatus
 from tests.kit.clock import FakeClock
 from tests.kit.forge_yard import forge_yard
@@ -136,38 +140,53 @@ def test_f33_four_labels_of_one_edit_are_one_reading_and_one_comment(make: Maker
     assert at.yard.run(card).status == RunStatus.PAUSED_WAITING_HUMAN
 
 
+@pytest.fixture
+def logged(clock: FakeClock) -> Iterator[io.StringIO]:
+    """The daemon's log, whatever level an earlier command of this process asked for."""
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    stream = io.StringIO()
+    log.configure(level="info", form="json", stream=stream, clock=clock)
+    yield stream
+    root.handlers[:], level = before
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
 @pytest.mark.parametrize("kind", ["github", "gitlab"])
-def test_f36_nothing_shortens_a_pause_that_the_forge_asked_for(make: Maker, clock: FakeClock, kind: str) -> None:
+def test_f36_nothing_shortens_a_pause_that_the_forge_asked_for(
+    make: Maker, clock: FakeClock, logged: io.StringIO, kind: str
+) -> None:
     """F36 D190 C112: fifty webhooks, twenty refreshes and a new start while the credential waits; no request leaves
     before the pause is over, and one line begins the episode, one ends it."""
     at = make(kind, tool("true"))
-    with capture_logs() as lines:
-        card = at.yard.issue("backlog")
-        at.yard.tick()
-        at.yard.forge.script({"fault": "throttle_date_form", "with": {"seconds": 600}})
-        clock.advance(20)
-        at.yard.tick()
-        at.yard.forge.script()
-        at.yard.forge.act("move", number=int(card), to="ready", **{"from": "backlog"})
-        at.yard.forge.forget_requests()
-        woken = 0
-        for n in range(FIFTY):
-            at.yard.forge.act("comment", number=int(card), body=f"no {n}")
-            if at.woken():
-                woken += 1
-                at.yard.tick()
-            if n == FIFTY // 2:
-                with at.down():
-                    pass
-        for _ in range(20):
-            at.yard.daemon.refresh("http")
-        assert (woken, at.woken()) == (FIFTY, 20)
-        at.yard.tick()
-        assert at.yard.forge.requests() == []
-        clock.advance(700)
-        at.yard.settled(2)
-        assert at.yard.place(card) == "review"
-    told = [line["event"] for line in lines if str(line["event"]).startswith(("board.", "limiter."))]
+    card = at.yard.issue("backlog")
+    at.yard.tick()
+    at.yard.forge.script({"fault": "throttle_date_form", "with": {"seconds": 600}})
+    clock.advance(20)
+    at.yard.tick()
+    at.yard.forge.script()
+    at.yard.forge.act("move", number=int(card), to="ready", **{"from": "backlog"})
+    at.yard.forge.forget_requests()
+    woken = 0
+    for n in range(FIFTY):
+        at.yard.forge.act("comment", number=int(card), body=f"no {n}")
+        if at.woken():
+            woken += 1
+            at.yard.tick()
+        if n == FIFTY // 2:
+            with at.down():
+                pass
+    for _ in range(20):
+        at.yard.daemon.refresh("http")
+    assert (woken, at.woken()) == (FIFTY, 20)
+    at.yard.tick()
+    assert at.yard.forge.requests() == []
+    clock.advance(700)
+    at.yard.settled(2)
+    assert at.yard.place(card) == "review"
+    events = [str(json.loads(line)["event"]) for line in logged.getvalue().splitlines()]
+    told = [each for each in events if each.startswith(("board.", "limiter."))]
     assert told == [
         "limiter.blocked",
         "board.read_failed",
