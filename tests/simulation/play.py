@@ -24,6 +24,7 @@ from dispatcher.hooks import Call, HookEnd
 from dispatcher.leading import Leadership
 from dispatcher.ledger import Ledger, daemon_rows
 from dispatcher.ledger.records import DesiredState, Snapshot
+from dispatcher.reasons import Reason
 from dispatcher.station import Memory, Station
 from dispatcher.workspaces import Mark
 from engine.run import Owner
@@ -61,6 +62,8 @@ VARIANTS = (
 )
 """The configurations that histories run under; in the last one two daemons share the store by leases."""
 SHARED = len(VARIANTS) - 1
+SETTLES = 30.0
+"""Seconds after which a claim on a forge has settled, and is far from its end."""
 DESERTED = 2
 """So many ticks in a row must write nothing."""
 
@@ -417,6 +420,10 @@ class Play:
             before = self.ground.changes()
             self._tick(0)
             self._threads()
+            if any(each.code == Reason.CLAIMED_ELSEWHERE for each in (daemon.memory.idle or {}).values()):
+                self._pass(SETTLES)  # a claim of ours waits for a tick before its lease ends, as any daemon makes it
+                self._tick(0)
+                self._threads()
             unchanged = before == self.ground.changes() and not self.machine.live and gap == self.ground.calm[-1]
             still = still + 1 if unchanged else 0
             if still >= DESERTED:
