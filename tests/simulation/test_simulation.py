@@ -23,7 +23,7 @@ from tests.simulation.play import VARIANTS, Stage, stage
 from tests.simulation.playing import Verdict, judged, shortest, silent, told
 
 ROOT = Path(__file__).parents[2]
-FIRST, SLICES, SECONDS = 20_000, 4, 9.0
+FIRST, SLICES, SECONDS = 20_000, 4, 5.0
 """The suite's own seeds, in so many tests; each plays what fits into its seconds, and never fewer than the least."""
 LEAST = 8
 ONCE_BROKEN = (
