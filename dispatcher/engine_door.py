@@ -47,11 +47,11 @@ class EngineRuns:
         """Execute a fresh run until it stops."""
         self._engine.launch(_request(order.bot, order.workspace, order.vars, order, claimed))
 
-    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], status: str = "") -> None:
+    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1) -> None:
         """Execute the next attempt until it stops; answers that were recorded and not consumed go with it (R13)."""
         record = self._store.runs.get(run_id)
         answers = self._recorded(run_id) if states.requires_answers(record.status) else None
-        self.take_up(ResumeRequest(run_id, answers=answers, attended=attended, only=status, claimed=claimed))
+        self.take_up(ResumeRequest(run_id, answers=answers, attended=attended, only=outcome, claimed=claimed))
 
     def take_up(self, request: ResumeRequest) -> None:
         """Execute a resume as somebody asked for it, until it stops."""

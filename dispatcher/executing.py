@@ -144,8 +144,8 @@ def _through_the_door(station: Station, plan: Plan, workspace: Workspace, fence:
         station.crash.passed("S10")
 
     if plan.route is None:
-        # What was decided about one status holds for no other: a cancel meanwhile is not undone.
-        station.engine.resume(begun.run_id, begun.attended, claimed, begun.status)
+        # What was decided about one outcome holds for no later one: neither a cancel meanwhile is undone, nor a park.
+        station.engine.resume(begun.run_id, begun.attended, claimed, begun.outcome)
         return
     names = Names(begun.run_id, str(workspace.path), plan.attempt)
     given = rendered(plan.route, plan.card, names)

@@ -88,6 +88,7 @@ def _present(world: World, card: Card, link: Link, record: RunRecord) -> RunFact
         run_id=record.id,
         found=Found.PRESENT,
         status=record.status,
+        outcome=record.outcome_sequence,
         failure_code=record.failure_code,
         life=alive.life if alive else Life.HELD,
         settled=world.is_settled(record),

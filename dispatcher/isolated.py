@@ -62,11 +62,11 @@ class IsolatedRuns(EngineRuns):
         given = {"bot": str(order.bot), "workspace": str(order.workspace), "vars": dict(order.vars), "name": order.name}
         self._execute(order.run_id, {"kind": "launch", **given}, claimed)
 
-    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], status: str = "") -> None:
+    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1) -> None:
         """Execute the next attempt in a process, until it has ended."""
         record = self._store.runs.get(run_id)
         answers = self._recorded(run_id) if states.requires_answers(record.status) else None
-        self.take_up(ResumeRequest(run_id, answers=answers, attended=attended, only=status, claimed=claimed))
+        self.take_up(ResumeRequest(run_id, answers=answers, attended=attended, only=outcome, claimed=claimed))
 
     def take_up(self, request: ResumeRequest) -> None:
         """Execute a resume as somebody asked for it in a process, until it has ended."""

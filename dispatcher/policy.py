@@ -92,6 +92,7 @@ class RunFacts:
     run_id: str = ""
     found: Found = Found.NONE
     status: str = ""
+    outcome: int = 0
     failure_code: str = ""
     life: Life = Life.HELD
     settled: bool = False

@@ -92,7 +92,7 @@ def _planned(world: World, wanted: Judged) -> cards.Start:
         origin=wanted.card.column or "",
         attended=wanted.candidate.run.gesture,
         resets=wanted.candidate.run.gesture and not wanted.candidate.consumed,
-        status="" if fresh else wanted.candidate.run.status,
+        outcome=-1 if fresh else wanted.candidate.run.outcome,
         bot=chosen.bot if chosen else "",
     )
 

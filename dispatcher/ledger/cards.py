@@ -29,8 +29,8 @@ class Start:
     bot: str = ""
     resets: bool = False
     """Whether the count of attempts begins anew: by a gesture that had no start yet."""
-    status: str = ""
-    """The run's status that was decided about; empty for a fresh run."""
+    outcome: int = -1
+    """The run's outcome that was decided about; -1 for a fresh run."""
 
 
 def link(cursor: Cursor, key: Key) -> Link | None:

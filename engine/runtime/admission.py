@@ -58,8 +58,8 @@ def admit(host: Host, request: ResumeRequest) -> Admitted:
     """Check the request against the run as it is stored. Raises every refusal of engine.md 7.3."""
     record = host.store.runs.get(request.run_id)
     check_status(record)
-    if request.only and record.status != request.only:  # the claim compares with this very record once more
-        raise WrongStatus(f"run {record.id} is {record.status} by now, no longer {request.only}", "look at it again")
+    if request.only not in (-1, record.outcome_sequence):  # the claim compares with this very record once more
+        raise WrongStatus(f"run {record.id} stopped anew meanwhile and is {record.status}", "look at it again")
     if not request.attended and record.status == RunStatus.CANCELLED:
         raise WrongStatus(f"run {record.id} was cancelled by a person; no machine resumes it", "resume it yourself")
     head = host.store.checkpoints.head(record.id)

@@ -77,7 +77,8 @@ class ResumeRequest:
     win.
     ``file`` names the source when it moved. ``force`` accepts a changed source, ``force_stale`` takes over a run whose
     owner is dead. ``attended`` says that a person asks for it. ``claimed`` is called once, when the run is ours.
-    ``only`` names the one status from which the run may be claimed: what was decided about it holds for no other.
+    ``only`` is the one outcome (``RunRecord.outcome_sequence``) behind which the run may be claimed: what was decided
+    about it holds for no later one. -1 for any.
     """
 
     run_id: str
@@ -89,7 +90,7 @@ class ResumeRequest:
     ask: BudgetAsk = field(default_factory=BudgetAsk)
     timeout: float = 0.0
     attended: bool = True
-    only: str = ""
+    only: int = -1
     within: StopCell | None = None
     lent: Mapping[str, Lent] = field(default_factory=dict)
     claimed: Callable[[], None] = _nobody

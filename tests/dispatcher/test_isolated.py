@@ -64,7 +64,7 @@ def test_the_process_hears_the_end_of_a_daemon_and_goes_on(tmp_path: Path) -> No
 
 
 def test_a_resume_arrives_at_the_process_as_it_was_asked_for() -> None:
-    """Answers, caps, force, another source and the status that it was decided about, through JSON."""
+    """Answers, caps, force, another source and the outcome that was decided about, through JSON."""
     asked = ResumeRequest(
         "r1",
         file=Path("/b/work.bot"),
@@ -73,7 +73,7 @@ def test_a_resume_arrives_at_the_process_as_it_was_asked_for() -> None:
         force=True,
         ask=BudgetAsk(2.5, 1000, 60.0, 3, 2),
         attended=False,
-        only="failed_resumable",
+        only=12,
     )
     order = json.loads(json.dumps({**order_of(asked), "run_id": "r1", "lock": 7}))
     told = request_of(order, asked.claimed)

@@ -103,18 +103,33 @@ def test_where_a_lock_proves_nothing_nothing_is_promoted(engine: Rig, clock: Fak
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before the look", "between look and claim"])
-def test_a_resume_for_one_status_undoes_no_cancel(tmp_path: Path, clock: FakeClock, late: bool) -> None:
+def test_a_resume_for_one_outcome_undoes_no_cancel(tmp_path: Path, clock: FakeClock, late: bool) -> None:
     """engine.md 7.3: decided about a failed run, it holds for no cancelled one, although a person may resume that."""
     rig = Rig(open_store(tmp_path, clock), clock, tmp_path)
     rig.store.checkpoints = Looked(rig.store.database)
     rig.run(ONE)
+    failed = rig.store.runs.get("r1").outcome_sequence
     rig.write("ok")
     if late:
         Looked.once.then = lambda: rig.engine.cancel("r1", "enough")
     else:
         rig.engine.cancel("r1", "enough")
     with pytest.raises(Refusal if late else WrongStatus):
-        rig.resume(only=RunStatus.FAILED_RESUMABLE)
-    assert (rig.store.runs.get("r1").status, len(rig.trace())) == (RunStatus.CANCELLED, 1)
-    assert rig.resume(only=RunStatus.CANCELLED).status == RunStatus.FINISHED
+        rig.resume(only=failed)
+    cancelled = rig.store.runs.get("r1")
+    assert (cancelled.status, len(rig.trace())) == (RunStatus.CANCELLED, 1)
+    assert rig.resume(only=cancelled.outcome_sequence).status == RunStatus.FINISHED
+    rig.store.database.close()
+
+
+def test_a_resume_for_one_outcome_starts_nothing_behind_a_later_one(tmp_path: Path, clock: FakeClock) -> None:
+    """engine.md 7.3: between decision and claim a person resumed it, and it stopped again in the same status."""
+    rig = Rig(open_store(tmp_path, clock), clock, tmp_path)
+    first = rig.run(ONE).outcome_sequence
+    second = rig.resume()
+    assert second.status == RunStatus.FAILED_RESUMABLE
+    with pytest.raises(WrongStatus, match="stopped anew meanwhile"):
+        rig.resume(only=first)
+    assert rig.store.runs.get("r1") == second
+    assert rig.resume(only=second.outcome_sequence).epoch == second.epoch + 1
     rig.store.database.close()

@@ -263,12 +263,12 @@ class Door:
     def launch(self, order: LaunchOrder, claimed: Callable[[], None]) -> None:
         self.machine.launch(self.keys[order.run_id], order, self.owner, claimed)
 
-    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], status: str = "") -> None:
+    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1) -> None:
         record = self.machine.store.runs.get(run_id)
         if record.status == _S.CANCELLED and not attended:
             raise WrongStatus("it was cancelled by a person; no machine resumes it")
-        if status and record.status != status:
-            raise WrongStatus(f"it is {record.status} by now, no longer {status}")
+        if outcome not in (-1, record.outcome_sequence):
+            raise WrongStatus(f"it stopped anew meanwhile and is {record.status}")
         if not self.machine.held(run_id) and states.can_person_resume(record.status):
             self.machine.watch.resuming(self.keys[run_id], record, attended)
         self.machine.resume(self.keys[run_id], run_id, self.owner, ClaimChange(), claimed, attended=attended)
