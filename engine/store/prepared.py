@@ -1,4 +1,4 @@
-"""Core statements compiled once, for the driver's own cursor: the cost of SQLAlchemy is paid at import, not per step.
+"""Core statements compiled once, for the driver's own cursor: the cost of SQLAlchemy is paid at the first use of each.
 
 Called by the modules of this folder that write. The driver keeps the prepared form by its text.
 """
@@ -85,30 +85,42 @@ class Prepared:
     ``elsewhere`` makes the statement for PostgreSQL where the two need different ones.
     """
 
-    __slots__ = ("_elsewhere", "_here", "_there")
+    __slots__ = ("_elsewhere", "_here", "_statement", "_there")
 
     def __init__(self, statement: ClauseElement, elsewhere: Callable[[], ClauseElement] | None = None) -> None:
-        self._here = _Form(statement, _DIALECT)
-        self._there: _Form | None = None
+        self._statement = statement
         self._elsewhere = elsewhere or (lambda: statement)
+        self._here: _Form | None = None
+        self._there: _Form | None = None
 
     @property
     def sql(self) -> str:
         """The statement as SQLite takes it."""
-        return self._here.sql
+        return self._for_sqlite().sql
 
     def run(self, cursor: Cursor, values: Mapping[str, Any]) -> Cursor:
         """Execute with these values; every name of the statement must be there."""
-        form = self._here if isinstance(cursor, sqlite3.Cursor) else self._form()
+        form = self._form(cursor)
         return cursor.execute(form.sql, form.row(values))
 
     def run_many(self, cursor: Cursor, rows: list[dict[str, Any]]) -> None:
         """Execute once per row."""
-        form = self._here if isinstance(cursor, sqlite3.Cursor) else self._form()
+        form = self._form(cursor)
         cursor.executemany(form.sql, [form.row(row) for row in rows])
 
-    def _form(self) -> _Form:
-        """The statement as PostgreSQL takes it, compiled when it is first used."""
+    def _form(self, cursor: Cursor) -> _Form:
+        """The statement as the cursor's database takes it."""
+        if isinstance(cursor, sqlite3.Cursor):
+            return self._here or self._for_sqlite()
+        return self._there or self._for_postgres()
+
+    def _for_sqlite(self) -> _Form:
+        """Compiled at the first use: most processes use few of all statements. Threads that race make the same."""
+        if self._here is None:
+            self._here = _Form(self._statement, _DIALECT)
+        return self._here
+
+    def _for_postgres(self) -> _Form:
         if self._there is None:
             from engine.store.postgres import DIALECT
 
