@@ -58,9 +58,11 @@ def until_idle(daemon: Daemon, timeout: float) -> Done:
     reports: list[TickReport] = []
     end = daemon.clock.monotonic() + timeout if timeout else None
     while True:
+        at_work = daemon.slots.executing()  # what ends during a tick is settled by the next one
         reports.append(daemon.tick())
         begun = daemon.clock.monotonic()
-        if not reports[-1].actionable and not daemon.slots.executing() and not _unsettled(reports[-1]):
+        at_rest = not at_work and not daemon.slots.executing() and not _unsettled(reports[-1])
+        if at_rest and not reports[-1].actionable:
             return Done(reports)
         if end is not None and daemon.clock.monotonic() >= end:
             stop(daemon)
