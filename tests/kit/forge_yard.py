@@ -30,6 +30,22 @@ retry: {{max_attempts: 3, base: 10s, cap: 300s}}
 runs: {{orphan_grace: 2s}}
 shutdown: {{grace: 0s}}
 """
+THREE = """
+name: yard
+boards:
+  - {{name: one, kind: native, bot: bots/work.bot}}
+  - name: two
+    kind: {kind}
+    url: "{url}"
+    repo: {repo}
+    token: $TOKEN
+    allow_private: true
+    bot: bots/work.bot
+    columns: {{{columns}, done: {{closed: true}}}}
+  - {{name: three, kind: native, bot: bots/work.bot}}
+shutdown: {{grace: 0s}}
+"""
+"""A forge's board between two native ones."""
 
 
 class ForgeYard(Yard):

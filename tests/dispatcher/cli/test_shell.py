@@ -210,21 +210,19 @@ def test_a_full_disk_behind_stdout_is_told(tmp_path: Path) -> None:
     assert "could not be written" in done.stderr
 
 
-def test_the_engine_loads_no_table_classes() -> None:
-    """interface.md 1: statements are built from names alone; the classes are for migrations and tests."""
-    code = (
-        "import sys, engine.api, engine.store.store; print(sorted(set(sys.modules) & {'sqlmodel', 'sqlalchemy.orm'}))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[3])
-    assert done.stdout.strip() == "[]", done.stderr
-
-
-def test_a_daemon_of_native_boards_loads_nothing_of_forges_and_no_server() -> None:
-    """interface.md 1: heavy imports are lazy; what a forge or a listener needs is loaded with the first of them."""
-    code = (
-        "import sys, dispatcher.daemon.daemon\n"
-        "heavy = {'connectors.forge.records', 'connectors.transport.client', 'httpx', 'github', 'regex', 'fastapi'}\n"
-        "print(sorted(set(sys.modules) & heavy))"
-    )
+@pytest.mark.parametrize(
+    ("modules", "heavy"),
+    [
+        ("engine.api, engine.store.store", {"sqlmodel", "sqlalchemy.orm"}),
+        (
+            "dispatcher.daemon.daemon",
+            {"connectors.forge.records", "connectors.transport.client", "httpx", "github", "regex", "fastapi"},
+        ),
+    ],
+    ids=["the engine: no table classes", "a daemon of native boards: nothing of forges, no server"],
+)
+def test_what_is_heavy_is_loaded_by_those_who_need_it(modules: str, heavy: set[str]) -> None:
+    """interface.md 1: heavy imports are lazy; statements are built from names alone, a forge comes with its board."""
+    code = f"import sys, {modules}; print(sorted(set(sys.modules) & {heavy!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[3])
     assert done.stdout.strip() == "[]", done.stderr

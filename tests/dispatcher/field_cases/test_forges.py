@@ -17,7 +17,7 @@ from connectors.forge.body import blockers_in
 from engine.states import RunStatus
 from tests.kit.clock import FakeClock
 from tests.kit.fakes import fake
-from tests.kit.forge_yard import COLUMNS, ForgeYard, forge_yard
+from tests.kit.forge_yard import COLUMNS, THREE, ForgeYard, forge_yard
 from tests.kit.yard import ASKS, Yard, tool, waits
 
 Maker = Callable[..., ForgeYard]
@@ -121,23 +121,6 @@ def test_f23_a_card_closed_before_its_last_node_opens_no_pull_request(
     assert "pull.create" not in writes(yard)
     assert not yard.forge.here.pulls
     assert yard.run(card).status == RunStatus.FAILED_RESUMABLE
-
-
-THREE = """
-name: yard
-boards:
-  - {{name: one, kind: native, bot: bots/work.bot}}
-  - name: two
-    kind: {kind}
-    url: "{url}"
-    repo: {repo}
-    token: $TOKEN
-    allow_private: true
-    bot: bots/work.bot
-    columns: {{{columns}, done: {{closed: true}}}}
-  - {{name: three, kind: native, bot: bots/work.bot}}
-shutdown: {{grace: 0s}}
-"""
 
 
 @pytest.mark.parametrize(

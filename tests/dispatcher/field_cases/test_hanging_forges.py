@@ -21,25 +21,10 @@ from engine.states import RunStatus
 from tests.kit.cli import pointsman
 from tests.kit.clock import FakeClock
 from tests.kit.fakes import fake
-from tests.kit.forge_yard import COLUMNS, ForgeYard
+from tests.kit.forge_yard import COLUMNS, THREE, ForgeYard
 from tests.kit.yard import ASKS, HEAD, Yard, waits
 
-THREE = """
-name: yard
-boards:
-  - {{name: one, kind: native, bot: bots/work.bot}}
-  - name: two
-    kind: {kind}
-    url: "{url}"
-    repo: {repo}
-    token: $TOKEN
-    allow_private: true
-    bot: bots/work.bot
-    columns: {{{columns}, done: {{closed: true}}}}
-  - {{name: three, kind: native, bot: bots/work.bot}}
-tick: {{board_deadline: 500ms}}
-shutdown: {{grace: 0s}}
-"""
+IMPATIENT = THREE + "tick: {{board_deadline: 500ms}}\n"
 """Reads of a forge have 30 s each of their own."""
 
 
@@ -51,7 +36,7 @@ def test_f26_a_board_that_hangs_costs_the_others_its_deadline_and_nothing_else(t
     clock = SystemClock()  # the time that a socket is waited for is real
     with fake("github", Setup(clock=clock)) as forge:
         columns = ", ".join(f"{name}: {{label: {name}}}" for name in COLUMNS)
-        config = THREE.format(kind=forge.kind, url=forge.url, repo=forge.repo, columns=columns)
+        config = IMPATIENT.format(kind=forge.kind, url=forge.url, repo=forge.repo, columns=columns)
         yard = Yard(tmp_path, clock, config, ASKS.replace('vars:\n  title: string = ""\n\n', ""), TOKEN=forge.token)
         card = str(forge.issue(labels=["ready"]))
         yard.settled()
