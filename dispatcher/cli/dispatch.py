@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -99,6 +100,8 @@ def _live(session: Session, daemon: Daemon, timeout: float, options: dict[str, o
     elif options["until_idle"]:
         done = loops.until_idle(daemon, timeout)
     else:
+        gc.freeze()  # what was imported stays as long as the daemon: no collection needs to look at it again
+        gc.set_threshold(50_000, 20, 20)
         return loops.forever(daemon)
     show(session, done.reports)
     for name, told in done.reports[-1].standby.items():

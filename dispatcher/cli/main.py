@@ -73,7 +73,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
 def main() -> None:
     """Run the command line of this process and exit with its code."""
     ensure_streams()
-    gc.set_threshold(50_000, 20, 20)  # what a start makes stays: looking through it again and again is a tenth of it
+    gc.set_threshold(200_000, 20, 20)  # what a start makes stays: looking through it again and again is a tenth of it
     arguments = sys.argv[1:]
     if arguments[:1] == ["--version"]:
         sys.exit(show_version())
