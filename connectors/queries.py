@@ -29,6 +29,14 @@ def column_named(columns: Iterable[Column], name: str) -> Column:
     return found
 
 
+def present_name(columns: Iterable[Column], name: str) -> str:
+    """The present name of the column that has this name or had it; a name that no column has stays as it is."""
+    known = tuple(columns)
+    if any(column.name == name for column in known):
+        return name
+    return next((column.name for column in known if name in column.aliases), name)
+
+
 def page_of(listing: Listing, query: CardQuery, columns: Collection[str]) -> Listing:
     """The cards that pass all filters, from ``offset`` on, at most ``limit``. ``columns`` are those asked for by their
     present names; none means all."""

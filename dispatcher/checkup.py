@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from config.catalogue import bots_in, find_bot, missing_bots
-from dispatcher.findings import Finding, failed, passed, warned
+from dispatcher.column_uses import cap_columns, role_keys
+from dispatcher.findings import Finding, Level, failed, passed, warned
 from engine.errors import EngineError
 from engine.store import health
 from engine.store.locks import FileLock
 
 if TYPE_CHECKING:
     from config.settings import Settings
+    from connectors.card import Column
     from dispatcher.wiring import Wiring
 
 INSTANCE_LOCK = "dispatcher.lock"
 CLOCK_SLACK = 5.0
 STORE_SLACK = 30.0
+SHOWN = 20
+"""So many cards of one kind are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,24 +168,54 @@ def check_columns(patient: Patient) -> Iterator[Finding]:
 
     settings = patient.settings
     readable = store_readable(patient)
+    known = {name for board in settings.boards for name in board.columns}
     for board in settings.boards:
         if board.kind != "native":
             continue
         columns = patient.wiring.boards[board.name].columns() if readable else DEFAULT_COLUMNS
-        names = {column.name for column in columns}
+        known |= {name for column in columns for name in (column.name, *column.aliases)}
         eligible = [column.name for column in columns if column.eligible]
-        roles = {role: name for role, name in settings.columns.model_dump().items() if name}
-        missing = {role: name for role, name in roles.items() if name not in names}
-        for role, name in missing.items():
-            hint = f"Add it (`pointsman board columns add {name}`), or name another in columns.{role}."
-            yield failed("columns", f'{board.name}: there is no column "{name}" for columns.{role}', hint)
-        if settings.columns.cancelled in eligible:
-            hint = "Name a column from which nothing is picked up."
-            yield failed("columns", f"{board.name}: columns.cancelled is eligible", hint)
-        if not missing:
-            yield passed(
-                "columns", f"{board.name}: {len(names)} columns, picked up from {', '.join(eligible) or 'none'}"
-            )
+        wrong = list(_column_faults(settings, board.name, columns))
+        yield from wrong
+        if not any(finding.level is Level.FAIL for finding in wrong):
+            picked = ", ".join(eligible) or "none"
+            yield passed("columns", f"{board.name}: {len(columns)} columns, picked up from {picked}")
+        yield from _unmapped(patient, board.name) if readable else ()
+    for key, name in cap_columns(settings):
+        if name not in known:
+            yield warned("columns", f'no board has a column "{name}", so {key} limits nothing', "Name one that exists.")
+
+
+def _column_faults(settings: Settings, board: str, columns: Sequence[Column]) -> Iterator[Finding]:
+    """Names in the configuration that the board does not have, or that it had; what a role must not be."""
+    from connectors.queries import present_name
+
+    names = {column.name for column in columns}
+    roles = role_keys(settings)
+    for key, name in (*roles, *cap_columns(settings)):
+        called = present_name(columns, name)
+        if called not in names and (key, name) in roles:
+            hint = f"Add it (`pointsman board columns add {name}`), or name another in {key}."
+            yield failed("columns", f'{board}: there is no column "{name}" for {key}', hint)
+        elif called in names and called != name:
+            text = f"{board}: column {name} is called {called} now; {key} goes on working"
+            yield warned("columns", text, f"Write {called} there.")
+    if present_name(columns, settings.columns.cancelled) in {each.name for each in columns if each.eligible}:
+        hint = "Name a column from which nothing is picked up."
+        yield failed("columns", f"{board}: columns.cancelled is eligible", hint)
+
+
+def _unmapped(patient: Patient, name: str) -> Iterator[Finding]:
+    """Cards whose column the board does not have: they are never started (dispatcher.md 29)."""
+    from connectors.native.board import NativeBoard
+
+    board = patient.wiring.boards[name]
+    cards = board.unmapped().cards if isinstance(board, NativeBoard) else ()
+    for card in cards[:SHOWN]:
+        text = f"{name}: card #{card.number} is in {card.columns_seen[0]}, which is no column of the board"
+        yield warned("columns", text, f"Move it: `pointsman card move {card.number} --to COLUMN`.")
+    if len(cards) > SHOWN:
+        yield warned("columns", f"{name}: {len(cards) - SHOWN} more cards are in no column of the board", "Move them.")
 
 
 def check_git(_patient: Patient) -> Iterator[Finding]:

@@ -34,11 +34,10 @@ def clean(world: World, card: Card, settlement: Settlement) -> None:
 
 def _over(world: World, card: Card) -> bool:
     """Whether the card is where its workspace goes, by the policy."""
-    settings = world.station.settings
-    persist = settings.workspace.persist
+    persist = world.station.settings.workspace.persist
     if persist == KEEP or card.column not in world.columns_of(card.board).terminal:
         return False
-    return persist == ON_TERMINAL or card.column != settings.columns.failed
+    return persist == ON_TERMINAL or card.column != world.roles(card.board).failed
 
 
 def sweep(world: World) -> None:

@@ -236,9 +236,10 @@ def _outside_hours(world: World, name: str) -> Mapping[str, object] | None:
 
 def _wip_full(world: World, read: BoardRead) -> Mapping[str, object] | None:
     for column, limit in world.station.settings.concurrency.wip.items():
-        held = read.counts.get(column, 0)
+        name = read.called(column)
+        held = read.counts.get(name, 0)
         if held >= limit:
-            return {"column": column, "n": held, "limit": limit}
+            return {"column": name, "n": held, "limit": limit}
     return None
 
 
@@ -329,8 +330,7 @@ def _open_links(world: World, card: Card) -> list[Key]:
 def satisfied(world: World, card: Card) -> bool:
     """Whether a blocker is done: in a terminal column that is not the failed one."""
     read = world.reads.get(card.board)
-    failed = world.station.settings.columns.failed
-    return read is not None and card.column in read.terminal and card.column != failed
+    return read is not None and card.column in read.terminal and card.column != world.roles(card.board).failed
 
 
 def _caps(world: World, card: Card, chosen: Route | None) -> tuple[Full, ...]:
@@ -343,7 +343,9 @@ def _caps(world: World, card: Card, chosen: Route | None) -> tuple[Full, ...]:
     bot = chosen.bot if chosen else (link.bot if link else "")
     found = [
         (Reason.CAP_BOARD, card.board, caps.by_board, sum(work.key[0] == card.board for work in executing)),
-        (Reason.CAP_COLUMN, card.column or "", caps.by_column, sum(work.column == card.column for work in executing)),
+        (Reason.CAP_COLUMN, column, by_column, sum(called(work.column) == column for work in executing)),
+    called, column = world.columns_of(card.board).called, card.column or ""
+    by_column = {called(name): limit for name, limit in caps.by_column.items()}
         (Reason.CAP_BOT, bot, caps.by_bot, sum(work.bot == bot for work in executing)),
     ]
     found += [

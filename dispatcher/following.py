@@ -147,7 +147,7 @@ def announce_retry(world: World, case: Case, retry: Retry) -> None:
 
 def _column(world: World, case: Case, follows: Follows) -> str:
     """Where the card goes; one that still waits where it was parked, though its run went on, goes back to work."""
-    columns = world.station.settings.columns
+    columns = world.roles(case.card.board)
     park = world.snapshot.parks.get(case.link.key)
     if follows is Follows.RETRY and park is not None and park.column == case.card.column:
         return columns.running or ""
@@ -213,7 +213,7 @@ def park_of(world: World, case: Case) -> Park:
         card_id=case.card.id,
         run_id=case.record.id,
         reason=reason.value,
-        column=world.station.settings.columns.awaiting_input or "",
+        column=world.roles(case.card.board).awaiting_input or "",
         seen=False,
         outcome=case.record.outcome_sequence,
         question=str(told.get("question", "")),

@@ -111,7 +111,7 @@ def _bring_together(pair: Pair) -> None:
         return
     columns = pair.native.columns()
     pair.columns = frozenset(each.name for each in columns) & {each.name for each in pair.forge.columns()}
-    failed = pair.world.station.settings.columns.failed
+    failed = pair.world.roles(pair.native.name).failed
     pair.closing = next((each.name for each in columns if each.terminal and each.name != failed), "")
     pair.known = copies(pair.world.station.ledger, pair.native.name)
     here = pair.native.get_many([copy.card_id for copy in pair.known.values()])

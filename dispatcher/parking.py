@@ -86,7 +86,7 @@ def _resumed(world: World, card: Card, link: Link) -> None:
     with world.station.ledger.write() as connection:
         outcomes.release_park(connection, key, "resumed", world.now)
     world.wrote = True
-    to, park = world.station.settings.columns.running, world.snapshot.parks[key]
+    to, park = world.roles(card.board).running, world.snapshot.parks[key]
     if to and card.column == park.column:
         moving.move(world, card, to, "resumed")
     _log.info("run.unparked", board=card.board, card_id=card.id, run_id=link.last_run, why="resumed")
@@ -116,7 +116,7 @@ def _park(world: World, card: Card, told: RunFacts, record: RunRecord, decision:
         return
     made = following.park_of(world, following.case_of(world, card, record, decision))
     _write(world, card, made, handled=card.column_sequence if told.gesture else 0)
-    to = world.station.settings.columns.awaiting_input
+    to = world.roles(card.board).awaiting_input
     if to and card.column != to:
         moving.move(world, card, to, Follows.PARKED.value)
     if told.gesture:
@@ -182,7 +182,7 @@ def _stamp(world: World, card: Card, stamp: GiveUp) -> None:
         cards.change_link(connection, key, handled_sequence=card.column_sequence)
     world.wrote = True
     world.tell(key, BoardEventType.GAVE_UP, {"attempts": stamp.attempts, "code": stamp.code})
-    to = world.station.settings.columns.failed
+    to = world.roles(card.board).failed
     if to and card.column != to:
         moving.move(world, card, to, Follows.GAVE_UP.value)
     world.station.memory.tally.count("pointsman_gave_up_total", board=card.board, failure_code=stamp.code)

@@ -30,7 +30,8 @@ _AFTER_BOT = frozenset(reason for reason in Reason if REASONS[reason].order > RE
 def unblock(world: World) -> None:
     """T9: cards in ``waiting_deps`` whose blockers are all done go to the board's first eligible column."""
     removed = world.station.removed
-    waiting = [card for card in world.cards.values() if card.column == WAITING_DEPS and card.board not in removed]
+    waits = {name: read.called(WAITING_DEPS) for name, read in world.reads.items() if name not in removed}
+    waiting = [card for card in world.cards.values() if card.column and card.column == waits.get(card.board)]
     for card in [card for card in waiting if not card.closed]:
         key = (card.board, card.id)
         if not card.blockers or key in world.snapshot.parks or facts.blockers(world, card):
@@ -90,7 +91,7 @@ def _released(world: World, key: Key) -> bool:
 
 
 def _executing(world: World, card: Card, decision: Decision) -> None:
-    if card.column != world.station.settings.columns.running and decision.action is Action.HOLD:
+    if card.column != world.roles(card.board).running and decision.action is Action.HOLD:
         world.held[(card.board, card.id)] = decision
 
 

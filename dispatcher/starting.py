@@ -133,7 +133,7 @@ def _stamped(world: World, wanted: Judged, begun: cards.Start, epoch: int, card:
     crash.passed("S5")
     chosen = _route(world, card) if begun.kind == "fresh" else None
     plan = Plan(begun, card, link.attempts, chosen, workspace, epoch)
-    to = station.settings.columns.running
+    to = world.roles(card.board).running
     if to is not None and card.column != to:
         result = moving.move(world, card, to, "start")
         if result.outcome is moving.Outcome.ELSEWHERE:

@@ -172,11 +172,11 @@ def _caps(world: World) -> list[Document]:
     return found
 
 
-_COUNTED: Mapping[str, Callable[[Work], tuple[str, ...]]] = {
-    "by_board": lambda work: (work.key[0],),
-    "by_column": lambda work: (work.column,),
-    "by_bot": lambda work: (work.bot,),
-    "by_assignee": lambda work: work.assignees,
+_COUNTED: Mapping[str, Callable[[World, Work], tuple[str, ...]]] = {
+    "by_board": lambda _, work: (work.key[0],),
+    "by_column": lambda world, work: world.columns_of(work.key[0]).names(work.column),
+    "by_bot": lambda _, work: (work.bot,),
+    "by_assignee": lambda _, work: work.assignees,
 }
 """For each kind of cap: under which names a run counts."""
 
@@ -185,10 +185,10 @@ def _used_caps(world: World) -> Iterator[tuple[str, int, int]]:
     caps, work = world.station.settings.concurrency, world.station.slots.executing()
     for kind, names in _COUNTED.items():
         if limits := getattr(caps, kind):
-            used = Counter(name for each in work for name in names(each))
+            used = Counter(name for each in work for name in names(world, each))
             yield from ((f"{kind}:{name}", used[name], limit) for name, limit in limits.items())
     for column, limit in caps.wip.items():
-        held = max((read.counts.get(column, 0) for read in world.reads.values()), default=0)
+        held = max((read.counts.get(read.called(column), 0) for read in world.reads.values()), default=0)
         yield f"wip:{column}", held, limit
 
 

@@ -17,9 +17,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar, cast
 
+from config.settings import ColumnSettings
 from connectors.card import BoardEventType, Card, Column, Mover, MoverKind
 from connectors.deadline import Deadline, within
 from connectors.limiter.state import Standing
+from connectors.queries import present_name
 from dispatcher.candidate import DaemonFacts
 from dispatcher.ledger.records import Key, Link, Park, Snapshot
 from dispatcher.policy import Decision, Found, Life
@@ -67,6 +69,15 @@ class BoardRead:
         self.eligible = frozenset(column.name for column in self.columns if column.eligible)
         self.terminal = frozenset(column.name for column in self.columns if column.terminal)
 
+    def called(self, name: str) -> str:
+        """The present name of the column that has this name or had it; a name that no column has stays."""
+        return present_name(self.columns, name)
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Every name that this column has or had."""
+        present = self.called(name)
+        return next(((each.name, *each.aliases) for each in self.columns if each.name == present), (name,))
+
 
 @dataclass(frozen=True, slots=True)
 class Alive:
@@ -112,6 +123,7 @@ class World:
     living: frozenset[str] = frozenset()
     """The daemons of a shared store whose leases are live."""
     cycles: Mapping[Key, tuple[Key, ...]] | None = None
+    renamed: dict[str, ColumnSettings] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
     """Seconds that reading each board took so far."""
     careful: Callable[[World, Key, Callable[[], None]], None] = lambda _world, _key, work: work()
@@ -219,6 +231,15 @@ class World:
     def is_settled(self, record: RunRecord) -> bool:
         """Whether the record's newest outcome was carried onto its card."""
         return (record.id, record.outcome_sequence) in self.settled
+
+    def roles(self, board: str) -> ColumnSettings:
+        """The columns of the roles as the board calls them now: the configuration may still say an earlier name."""
+        columns, read = self.station.settings.columns, self.columns_of(board)
+        known = self.renamed.get(board)
+        if known is None:
+            told = {role: read.called(name) for role, name in columns.model_dump().items() if name}
+            known = self.renamed[board] = columns.model_copy(update=told)
+        return known
 
     def columns_of(self, board: str) -> BoardRead:
         """The board's columns as this tick read them; a board that is gone has none."""

@@ -83,9 +83,10 @@ def export(session: Session, form: str) -> None:
     from dispatcher.documents import board_document
 
     board = _board(session) if session.store_exists() else None
-    cards = documents_of(session, _every_card(board)) if board is not None else []
-    if board is not None:
-        _name_unmapped(board, cards)
+    every = _every_card(board) if board is not None else ()
+    cards = documents_of(session, every) if every else []
+    for card, document in zip(every, cards, strict=True):
+        document["column"] = card.column or card.columns_seen[0]  # also the name of a column that is not there
     if form == "csv":
         from dispatcher.sheets import sheet
 
@@ -101,13 +102,6 @@ def _every_card(board: NativeBoard) -> Sequence[Card]:
     from connectors.base import CardQuery
 
     return (*board.list_cards(None).cards, *board.query(CardQuery(archived=True)).cards)
-
-
-def _name_unmapped(board: NativeBoard, documents: Sequence[dict[str, Any]]) -> None:
-    """An export keeps the name of a column that the board does not have."""
-    names = {card.id: card.columns_seen[0] for card in board.unmapped().cards}
-    for document in documents:
-        document["column"] = names.get(str(document["id"]), document["column"])
 
 
 @command.command("import", help="Take cards over from a document that export printed; - reads stdin.")
