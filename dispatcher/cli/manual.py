@@ -11,8 +11,8 @@ from types import MappingProxyType
 import click
 
 from dispatcher import __version__
-from dispatcher.cli.main import VERBS
 from dispatcher.cli.shell import PROGRAM, global_options, load_command
+from dispatcher.cli.verbs import VERBS
 
 SECTION = "1"
 EXIT_CODES: Mapping[str, str] = MappingProxyType(

@@ -20,9 +20,9 @@ from config.environment import process_environment
 from config.problems import ConfigError, nearest
 from connectors.errors import ConnectorError
 from dispatcher import __version__
-from dispatcher.cli.main import VERBS, Verb
 from dispatcher.cli.output import Output
 from dispatcher.cli.session import Need, Session
+from dispatcher.cli.verbs import VERBS, Verb
 from dispatcher.refusals import FAILED, Refusal, Refused, error_document, meaning_of
 from engine.errors import EngineError
 

@@ -7,8 +7,8 @@ may be incomplete and full of mistakes; a graph never is. Records only.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engine.dsl.ast import Declaration, Entry, ForeachClause, LoopClause, Scalar, Text, When
 from engine.dsl.data import PresetDraft, SchemaDraft, VarDraft
@@ -17,9 +17,6 @@ from engine.dsl.expressions import Expression
 from engine.dsl.graph import TERMINALS, Span
 from engine.dsl.reader import Feature, Section
 from engine.dsl.templates import Template
-
-if TYPE_CHECKING:
-    from engine.dsl.texts import Site
 
 
 @dataclass(slots=True)
@@ -82,6 +79,36 @@ class PromptDraft:
     text: Text
     span: Span
     literal: Scalar | None = None
+
+
+class Use(StrEnum):
+    """Where a text stands; decides what it may read and how it is rendered."""
+
+    COMMAND = "command"
+    SCRIPT = "script"
+    VALUE = "value"
+    ROUTING = "routing"
+    PROMPT = "prompt"
+    MAPPING = "mapping"
+    CAP = "cap"
+    EXPRESSION = "expression"
+    CONDITION = "condition"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One text that is read: at a node, or on an edge, under a key."""
+
+    use: Use
+    key: str
+    scalar: Scalar
+    node: NodeDraft | None = None
+    edge: EdgeDraft | None = None
+
+    @property
+    def reader(self) -> str:
+        """Who reads it, in words."""
+        return str(self.node) if self.node else f"edge `{self.edge.label if self.edge else ''}`"
 
 
 @dataclass(slots=True)

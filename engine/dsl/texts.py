@@ -7,12 +7,10 @@ from, so that checks and compiler share it. Implements language.md 8 and 9.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 
 from engine.dsl import expressions, templates
 from engine.dsl.ast import Property, Scalar, ScalarKind, Style
-from engine.dsl.draft import Draft, EdgeDraft, NodeDraft, PromptDraft
+from engine.dsl.draft import Draft, EdgeDraft, NodeDraft, PromptDraft, Site, Use
 from engine.dsl.expressions import ExpressionSyntaxError
 from engine.dsl.graph import Span
 from engine.dsl.places import inside, inside_text
@@ -21,36 +19,6 @@ from engine.dsl.templates import Template, TemplateSyntaxError
 ROUTING = ("model", "backend", "provider", "interaction_model")
 NODE_TEMPLATES = ("command", "script", "postcondition", "over", "message", "review_url", "idempotency_key", *ROUTING)
 PROMPTS = ("system", "user", "instructions", "interaction_prompt")
-
-
-class Use(StrEnum):
-    """Where a text stands; decides what it may read and how it is rendered."""
-
-    COMMAND = "command"
-    SCRIPT = "script"
-    VALUE = "value"
-    ROUTING = "routing"
-    PROMPT = "prompt"
-    MAPPING = "mapping"
-    CAP = "cap"
-    EXPRESSION = "expression"
-    CONDITION = "condition"
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """One text that is read: at a node, or on an edge, under a key."""
-
-    use: Use
-    key: str
-    scalar: Scalar
-    node: NodeDraft | None = None
-    edge: EdgeDraft | None = None
-
-    @property
-    def reader(self) -> str:
-        """Who reads it, in words."""
-        return str(self.node) if self.node else f"edge `{self.edge.label if self.edge else ''}`"
 
 
 def node_sites(node: NodeDraft) -> Iterator[Site]:

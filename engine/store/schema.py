@@ -6,15 +6,16 @@ one SELECT and imports no migration library. There is no way down: a newer store
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
+
+from sqlalchemy import Connection
 
 from engine.errors import SchemaNewer
+from engine.store.drivers import Driver
 from engine.store.migrations import snapshot
-
-if TYPE_CHECKING:
-    from engine.store.database import Database
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -34,7 +35,24 @@ def is_current(stored: str) -> bool:
     return stored == revisions()[-1]
 
 
-def bring_up(database: Database) -> None:
+class Opened(Protocol):
+    """What a migration needs of a store that is being opened."""
+
+    @property
+    def driver(self) -> Driver:
+        """The database's own ways."""
+        ...
+
+    def exclusive(self) -> AbstractContextManager[Any]:
+        """The driver's connection, alone and outside a transaction."""
+        ...
+
+    def write(self) -> AbstractContextManager[Connection]:
+        """One commit."""
+        ...
+
+
+def bring_up(database: Opened) -> None:
     """Migrate to the newest revision, one process at a time; the others wait as long as the store is patient."""
     driver = database.driver
     with driver.migrating():

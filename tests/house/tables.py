@@ -30,7 +30,7 @@ from config.variables import Variables, variable_name  # noqa: E402
 from connectors.card import BoardEventType  # noqa: E402
 from connectors.fake_forge.script import FAULTS  # noqa: E402
 from connectors.native.defaults import DEFAULT_COLUMNS  # noqa: E402
-from dispatcher.cli.main import VERBS  # noqa: E402
+from dispatcher.cli.verbs import VERBS  # noqa: E402
 from dispatcher.metrics import METRICS  # noqa: E402
 from dispatcher.policy import SOURCE_CHANGED, TABLE, WORKSPACE_MISSING  # noqa: E402
 from dispatcher.reasons import REASONS, Reason  # noqa: E402

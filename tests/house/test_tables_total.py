@@ -8,8 +8,8 @@ from pathlib import Path
 
 import connectors.errors
 import engine.errors
-from dispatcher.cli.main import VERBS
 from dispatcher.cli.session import Need
+from dispatcher.cli.verbs import VERBS
 from dispatcher.reasons import REASONS, Reason
 from dispatcher.refusals import FAILED, REFUSALS, Refused, meaning_of
 from engine.failures import FAILURES, FailureCode

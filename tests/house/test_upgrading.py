@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from dispatcher import __version__
-from dispatcher.cli.main import VERBS
+from dispatcher.cli.verbs import VERBS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "upgrading.md").read_text()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from engine.dsl import expressions
 from engine.dsl.checks.context import Context, longest
 from engine.dsl.checks.shell_quotes import ShellQuotes
-from engine.dsl.draft import Draft, NodeDraft
+from engine.dsl.draft import Draft, NodeDraft, Site, Use
 from engine.dsl.expressions import StaticType
 from engine.dsl.graph import Field, ValueType
 from engine.dsl.places import inside
 from engine.dsl.templates import Reference
-from engine.dsl.texts import Site, Use, sites
+from engine.dsl.texts import sites
 
 _KINDS = {
     ValueType.STRING: "string",

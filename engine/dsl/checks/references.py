@@ -14,10 +14,10 @@ from engine.dsl.assemble import prompt_name
 from engine.dsl.checks.context import Context, longest
 from engine.dsl.data import SchemaDraft
 from engine.dsl.diagnostics import suggestion
-from engine.dsl.draft import EdgeDraft, NodeDraft
+from engine.dsl.draft import EdgeDraft, NodeDraft, Site, Use
 from engine.dsl.graph import Span
 from engine.dsl.places import inside
-from engine.dsl.texts import PROMPTS, Site, Use, prompt_place, sites
+from engine.dsl.texts import PROMPTS, prompt_place, sites
 
 EXEMPT = frozenset({"history"})
 LOOP_FIELDS = ("iteration", "max", "previous_output")

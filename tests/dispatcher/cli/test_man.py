@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 import pytest
 
-from dispatcher.cli.main import VERBS
 from dispatcher.cli.manual import EXIT_CODES, pages
 from dispatcher.cli.shell import load_command
+from dispatcher.cli.verbs import VERBS
 from tests.kit.cli import pointsman
 
 

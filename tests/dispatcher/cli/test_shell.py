@@ -10,9 +10,9 @@ import click
 import pytest
 
 from dispatcher import __version__
-from dispatcher.cli.main import VERBS
 from dispatcher.cli.session import Session
 from dispatcher.cli.shell import group, load_command
+from dispatcher.cli.verbs import VERBS
 from dispatcher.refusals import Refused
 from tests.kit.cli import pointsman
 
