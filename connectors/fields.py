@@ -54,8 +54,55 @@ def fit_fields(specs: Sequence[FieldSpec], given: Mapping[str, object]) -> dict[
         if spec.name not in fitted and spec.default is not None:
             fitted[spec.name] = spec.default
         if spec.required and spec.name not in fitted:
-            raise InvalidField(f'The field "{spec.name}" is required.', f"Give it with --field {spec.name}=VALUE.")
+            raise _required(spec)
     return fitted
+
+
+def fit_changes(
+    specs: Sequence[FieldSpec], present: Mapping[str, object], change: Mapping[str, object | None]
+) -> dict[str, object]:
+    """``present`` with the named fields set, and taken away where the change says None. Raises ``InvalidField``.
+
+    Only what is changed is checked: a value from before its field was declared or removed stays in nobody's way.
+    """
+    known = {spec.name: spec for spec in specs}
+    fitted = dict(present)
+    for name, value in change.items():
+        spec = known.get(name)
+        if value is None:
+            if spec is not None and spec.required and name in fitted:
+                raise _required(spec)
+            fitted.pop(name, None)
+        elif spec is not None:
+            fitted[name] = fit_value(spec, value)
+        elif specs:
+            raise _unknown(name, list(known))
+        else:
+            fitted[name] = _free(name, value)
+    return fitted
+
+
+def fit_import(
+    specs: Sequence[FieldSpec], given: Mapping[str, object], present: Mapping[str, object] | None
+) -> dict[str, object]:
+    """The values of a card that comes from elsewhere; ``present`` are those that it has here, None for a new one.
+
+    What it has here already fits, whatever is declared by now. Without declared fields numbers and truth values become
+    text. Raises ``InvalidField``.
+    """
+    same = present or {}
+    fresh = {name: value for name, value in given.items() if name not in same or same[name] != value}
+    if not specs:
+        fresh = {name: _as_text(value) for name, value in fresh.items()}
+    if present is None:
+        return fit_fields(specs, fresh)
+    return fit_changes(specs, same, {**{name: None for name in same if name not in given}, **fresh})
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else value
 
 
 def fit_value(spec: FieldSpec, value: object) -> object:
@@ -65,6 +112,10 @@ def fit_value(spec: FieldSpec, value: object) -> object:
         wanted = f"one of {', '.join(spec.values)}" if spec.type is FieldType.ENUM else f"a {spec.type}"
         raise InvalidField(f'The field "{spec.name}" takes {wanted}, not {value!r}.', "Give a value that fits.")
     return fitted
+
+
+def _required(spec: FieldSpec) -> InvalidField:
+    return InvalidField(f'The field "{spec.name}" is required.', f"Give it with --field {spec.name}=VALUE.")
 
 
 def _unknown(name: str, known: list[str]) -> InvalidField:

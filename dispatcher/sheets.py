@@ -1,7 +1,8 @@
 """Cards as a sheet (CSV) and back: what spreadsheets read, without letting a card's text become a formula. Pure.
 
 Called by ``board export --format csv`` and ``board import``. A cell that would begin a formula gets an apostrophe,
-which the way back takes away; so a sheet that was exported is imported without a change.
+which the way back takes away; a lone apostrophe is a field with an empty text. So a sheet that was exported is imported
+without a change. Comments are not in it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ FIELD = "field:"
 """Begins the heading of a column that holds a field of the cards."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 BETWEEN = "; "
+EMPTY = "'"
+"""The cell of a field that has the empty text: an empty cell means that the card does not have the field."""
+QUOTE = '"'
+_SPECIAL = frozenset(',"\r\n')
+LONGEST_CELL = 4 * 1024 * 1024
+"""In characters; a body has at most 1 MiB."""
 
 
 def _plain(text: str) -> object:
@@ -26,11 +33,19 @@ def _plain(text: str) -> object:
 
 
 def _list(text: str) -> object:
+    if text.startswith("["):
+        return json.loads(text)
     return [part.strip() for part in text.split(BETWEEN.strip()) if part.strip()]
 
 
 def _json(text: str) -> object:
     return json.loads(text) if text else {}
+
+
+def _truth(text: str) -> object:
+    if text.strip().lower() not in ("true", "false", ""):
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text.strip().lower() == "true"
 
 
 _READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
@@ -39,7 +54,7 @@ _READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         **dict.fromkeys(("created_at",), _plain),
         **dict.fromkeys(("number", "priority"), lambda text: int(text) if text else 0),
         "position": lambda text: float(text) if text else None,
-        "archived": lambda text: text == "true",
+        "archived": _truth,
         **dict.fromkeys(("labels", "blockers"), _list),
         "bot_args": _json,
     }
@@ -68,22 +83,23 @@ ORDER = (
 def sheet(documents: Sequence[Mapping[str, object]]) -> str:
     """The cards' documents as a sheet with a heading."""
     fields = sorted({name for each in documents for name in _mapping(each.get("fields"))})
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*ORDER, *(FIELD + name for name in fields)])
+    lines = [_line([*ORDER, *(FIELD + name for name in fields)])]
     for each in documents:
         own = _mapping(each.get("fields"))
-        writer.writerow(_safe(_cell(value)) for value in (*map(each.get, ORDER), *map(own.get, fields)))
-    return out.getvalue()
+        cells = (*(_cell(each.get(name)) for name in ORDER), *(_field_cell(own.get(name)) for name in fields))
+        lines.append(_line([_safe(cell) for cell in cells]))
+    return "".join(lines)
 
 
 def documents(text: str) -> list[object]:
     """The documents of a sheet, as ``board import`` takes them. Raises ``InvalidImport`` naming row and heading."""
-    rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
+    rows = _rows(text)
     if not rows:
         raise InvalidImport("The sheet is empty.", "Its first row names the columns; use what board export prints.")
-    headings = [heading.strip() for heading in rows[0]]
-    for heading in headings:
+    headings = [_unsafe(heading.strip()) for heading in rows[0]]
+    for at, heading in enumerate(headings):
+        if heading in headings[:at]:
+            raise InvalidImport(f'The sheet has two columns "{heading}".', "Leave one of them out.")
         if heading not in _READERS and heading not in TOLD and not heading.startswith(FIELD):
             close = nearest(heading, (*_READERS, *TOLD))
             raise InvalidImport(
@@ -91,6 +107,16 @@ def documents(text: str) -> list[object]:
                 f"Did you mean {close}?" if close else f"A field of the cards is called {FIELD}NAME.",
             )
     return [_document(headings, row, at) for at, row in enumerate(rows[1:], start=2) if any(row)]
+
+
+def _rows(text: str) -> list[list[str]]:
+    csv.field_size_limit(LONGEST_CELL)
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    try:
+        return list(reader)
+    except csv.Error as error:
+        told = f"The sheet cannot be read near line {reader.line_num}: {error}."
+        raise InvalidImport(told, "A cell with commas, quotes or line ends stands in double quotes.") from error
 
 
 def _document(headings: Sequence[str], row: Sequence[str], at: int) -> dict[str, object]:
@@ -101,11 +127,11 @@ def _document(headings: Sequence[str], row: Sequence[str], at: int) -> dict[str,
     for heading, cell in zip(headings, row, strict=False):
         text = _unsafe(cell)
         if heading.startswith(FIELD):
-            fields |= {heading.removeprefix(FIELD): text} if text else {}
+            fields |= {heading.removeprefix(FIELD): text if text.strip(EMPTY) else text[1:]} if text else {}
         elif heading in _READERS:
             try:
                 made[heading] = _READERS[heading](text)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise InvalidImport(f"Row {at}, {heading}: {error}.", "Correct it; nothing was taken over.") from error
     return {**made, "fields": fields}
 
@@ -116,10 +142,24 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return BETWEEN.join(map(str, value))
+        parts = [str(part) for part in value]
+        plain = BETWEEN.join(parts)
+        return plain if _list(plain) == parts and not plain.startswith("[") else json.dumps(parts, ensure_ascii=False)
     if isinstance(value, Mapping):
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     return str(value)
+
+
+def _field_cell(value: object) -> str:
+    """As ``_cell``; a text of nothing but apostrophes, also of none, gets one more: an empty cell means no field."""
+    return f"{EMPTY}{value}" if isinstance(value, str) and not value.strip(EMPTY) else _cell(value)
+
+
+def _line(cells: Sequence[str]) -> str:
+    """One line of the sheet. Line ends of either kind are quoted, which the writer of the library leaves open."""
+    return (
+        ",".join(f'"{cell.replace(QUOTE, QUOTE + QUOTE)}"' if _SPECIAL & set(cell) else cell for cell in cells) + "\n"
+    )
 
 
 def _safe(cell: str) -> str:

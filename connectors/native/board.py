@@ -217,6 +217,11 @@ class NativeBoard:
         with looking(self._host) as look:
             return talk.comments_of(look, card_id)
 
+    def every_comment(self) -> Mapping[str, Sequence[Comment]]:
+        """The comments of all cards that have any, by card id."""
+        with looking(self._host) as look:
+            return talk.every_comment(look)
+
     def history(self, card_id: str = "", *, since: int = 0, limit: int | None = None) -> tuple[BoardEvent, ...]:
         """Events above ``since``, oldest first."""
         with looking(self._host) as look:

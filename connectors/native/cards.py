@@ -13,7 +13,7 @@ from connectors.card import BoardEventType, Card, Mover
 from connectors.chains import find_cycle
 from connectors.drafts import CardDraft, CardPatch, check_arguments, check_draft, check_not_before, check_patch, merged
 from connectors.errors import BlockerCycle, CardDeleted, Conflict, UnknownBlocker, UnknownCard
-from connectors.fields import fit_fields
+from connectors.fields import fit_changes, fit_fields
 from connectors.native import schema
 from connectors.native.reading import (
     columns_of,
@@ -168,8 +168,7 @@ def touch(unit: Unit, card: Card, values: Mapping[str, object]) -> Sequence[Any]
 def _changes(unit: Unit, card: Card, patch: CardPatch) -> dict[str, object]:
     wanted = check_patch(patch)
     if patch.fields is not None:
-        specs = fields_of(unit)
-        wanted["fields"] = fit_fields(specs, merged(card.fields, patch.fields))
+        wanted["fields"] = fit_changes(fields_of(unit), card.fields, patch.fields)
     if patch.bot_args is not None:
         wanted["bot_args"] = check_arguments(merged(card.bot_args, patch.bot_args))
     if patch.not_before is not None:

@@ -17,6 +17,7 @@ from connectors.errors import ColumnInUse, InvalidColumn, InvalidField
 from connectors.fields import FieldSpec, FieldType, fit_value
 from connectors.native import schema
 from connectors.native.cards import column_values
+from connectors.native.moving import tell_move
 from connectors.native.reading import columns_of, fields_of
 from connectors.native.rows import encode
 from connectors.native.unit import Look, Unit
@@ -199,8 +200,8 @@ def _migrate(unit: Unit, ids: Sequence[str], way: tuple[Column, Column], mover: 
         statement = update(table).where(table.c.id == card_id)
         changed = {**values, "position": None, "version": table.c.version + 1, "updated_at": unit.stamp}
         unit.connection.execute(statement.values(changed))
-        told = {"from": column.name, "to": to.name, "reason": "column deleted", "sequence": values["column_sequence"]}
-        unit.event(_TYPE.CARD_MOVED, card_id, mover, told)
+        told = {"reason": "column deleted", "sequence": values["column_sequence"]}
+        tell_move(unit, card_id, (column, to), mover, told)
 
 
 def _number(unit: Unit, names: Sequence[str]) -> None:

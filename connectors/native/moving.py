@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlalchemy import select, update
 
 from connectors.base import Move, Moved, Place, Refused
@@ -34,13 +36,21 @@ def move(unit: Unit, card_id: str, wanted: Move) -> Moved | Refused:
         return Moved(card, changed=False)
     values = column_values(unit, to.id, wanted.mover)
     row = touch(unit, card, {**values, "position": None})
-    told = {"from": place_of(card), "to": to.name, "reason": wanted.reason, "sequence": values["column_sequence"]}
-    unit.event(_TYPE.CARD_MOVED, card.id, wanted.mover, told)
-    if decision.reopens:
-        unit.event(_TYPE.CARD_REOPENED, card.id, wanted.mover, {"column": to.name})
-    if decision.closes:
-        unit.event(_TYPE.CARD_CLOSED, card.id, wanted.mover, {"column": to.name})
+    origin = present or Column("", place_of(card), "")
+    tell_move(
+        unit, card.id, (origin, to), wanted.mover, {"reason": wanted.reason, "sequence": values["column_sequence"]}
+    )
     return Moved(decoder.changed(card, row))
+
+
+def tell_move(unit: Unit, card_id: str, way: tuple[Column, Column], mover: Mover, told: Mapping[str, object]) -> None:
+    """What the history says of a move from one column to another: the move, and that it opened or closed the card."""
+    origin, to = way
+    unit.event(_TYPE.CARD_MOVED, card_id, mover, {"from": origin.name, "to": to.name, **told})
+    if origin.terminal and not to.terminal:
+        unit.event(_TYPE.CARD_REOPENED, card_id, mover, {"column": to.name})
+    if to.terminal and not origin.terminal:
+        unit.event(_TYPE.CARD_CLOSED, card_id, mover, {"column": to.name})
 
 
 def close(unit: Unit, card_id: str, mover: Mover, failed: str) -> Moved:

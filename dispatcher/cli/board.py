@@ -80,13 +80,15 @@ command.add_command(labels, "labels")
 def export(session: Session, form: str) -> None:
     """Print the document, archived cards included; it is JSON with and without ``--json``."""
     from dispatcher.cli.output import json_text
-    from dispatcher.documents import board_document
+    from dispatcher.documents import board_document, comment_document
 
     board = _board(session) if session.store_exists() else None
     every = _every_card(board) if board is not None else ()
     cards = documents_of(session, every) if every else []
+    said = board.every_comment() if board is not None else {}
     for card, document in zip(every, cards, strict=True):
         document["column"] = card.column or card.columns_seen[0]  # also the name of a column that is not there
+        document["comments"] = [comment_document(each) for each in said.get(card.id, ())]
     if form == "csv":
         from dispatcher.sheets import sheet
 
@@ -131,20 +133,25 @@ def import_(session: Session, file: Path, form: str) -> None:
 
 
 def _cards_of(file: Path, form: str) -> list[object]:
+    name = "What came on stdin" if str(file) == "-" else str(file)
     try:
-        text = text_or_stdin("-") if str(file) == "-" else file.read_text("utf-8")
+        text = text_or_stdin("-") if str(file) == "-" else file.read_bytes().decode("utf-8")
         if form == "csv" or (not form and file.suffix.lower() == ".csv"):
             from dispatcher.sheets import documents
 
             return documents(text)
-        document = json.loads(text)
+        document = json.loads(text.removeprefix("\ufeff"))
     except OSError as error:
-        raise Refused("bad_input", f"{file} cannot be read: {error.strerror}.", "Name a readable file.") from error
+        raise Refused("bad_input", f"{name} cannot be read: {error.strerror}.", "Name a readable file.") from error
+    except UnicodeDecodeError as error:
+        raise Refused("invalid_import", f"{name} is no UTF-8: {error.reason}.", "Save it as UTF-8.") from error
+    except RecursionError as error:
+        raise Refused("invalid_import", f"{name} is nested too deeply.", "Use what board export prints.") from error
     except ValueError as error:
-        raise Refused("invalid_import", f"{file} is no JSON: {error}.", "Use what board export prints.") from error
+        raise Refused("invalid_import", f"{name} is no JSON: {error}.", "Use what board export prints.") from error
     cards = document.get("cards") if isinstance(document, dict) else None
     if not isinstance(cards, list):
-        raise Refused("invalid_import", f"{file} has no list of cards.", "Use what board export prints.")
+        raise Refused("invalid_import", f"{name} has no list of cards.", "Use what board export prints.")
     return cards
 
 

@@ -104,9 +104,11 @@ def pairs(given: Sequence[str], option: str) -> dict[str, str]:
 
 
 def text_or_stdin(text: str) -> str:
-    """The text, or what stands on stdin when it is a dash. Raises ``Refused`` when that is no UTF-8."""
+    """The text, or what stands on stdin when it is a dash. Raises ``Refused`` when that is closed or no UTF-8."""
     if text != "-":
         return text
+    if sys.stdin is None:
+        raise Refused("bad_input", "There is nothing to read: stdin is closed.", "Send the text in, or write it out.")
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:

@@ -24,7 +24,7 @@ from connectors.errors import (
 )
 from connectors.fields import FieldSpec, FieldType
 from connectors.native.board import Deletion, NativeBoard, NewColumn
-from dispatcher.documents import card_document
+from dispatcher.documents import card_document, comment_document
 from engine.store.database import Database
 from tests.kit.clock import FakeClock
 from tests.kit.ids import CountingIds
@@ -245,10 +245,23 @@ def test_an_import_leaves_claimed_cards_alone_and_keeps_one_id_per_source(native
         {"id": "12", "title": "x"},
         {"id": "cx", "title": ""},
         {"id": "cx", "title": "t", "labels": 3},
+        {"id": "cx", "title": "t", "number": 10**30},
+        {"id": "cx", "title": "t", "number": -1},
+        {"id": "cx", "title": "t", "position": float("inf")},
+        {"id": "cx", "title": "t", "position": "5"},
+        {"id": "cx", "title": "t", "archived": "yes"},
+        {"id": "cx", "title": "t", "column": "a\0b"},
+        {"id": "cx", "title": "t", "blockers": ["\ud800"]},
+        {"id": "cx", "title": "t", "fields": {"k": "\ud800"}},
+        {"id": "cx", "title": "t", "fields": {"k": {"nested": 1}}},
+        {"id": "cx", "title": "t", "created_at": "9999-12-31T23:59:59-10:00"},
+        {"id": "cx", "title": "t", "created_at": "2026-01-01"},
+        {"id": "cx", "title": "t", "comments": [{"id": "m1", "text": "no author"}]},
+        {"id": "cgood", "title": "the same card twice"},
     ],
 )
 def test_an_import_is_all_or_nothing(native: NativeBoard, document: object) -> None:
-    with pytest.raises(InvalidImport, match="Card 2"):
+    with pytest.raises(InvalidImport, match=r"Cards? (1 and )?2 "):
         native.import_cards([{"id": "cgood", "title": "good"}, document], (), PERSON)
     assert native.list_cards(None).cards == ()
 
@@ -258,6 +271,58 @@ def test_a_card_of_another_board_of_the_store_is_not_taken_over(native: NativeBo
     card = other.create(CardDraft("theirs"), PERSON)
     with pytest.raises(InvalidImport, match="other"):
         native.import_cards([card_document(card)], (), PERSON)
+
+
+def test_an_import_keeps_numbers_comments_and_what_was_put_away(native: NativeBoard, tmp_path: Path) -> None:
+    """D203: whatever the order of the document, which is that of urgency."""
+    for title, priority in (("low", 0), ("high", 9), ("away", 5)):
+        native.create(CardDraft(title, priority=priority), ANN)
+    native.comment(native.resolve("1"), "said", ANN)
+    native.archive(native.resolve("3"), ANN)
+    cards = [*native.list_cards(None).cards, *native.query(CardQuery(archived=True)).cards]
+    said = native.every_comment()
+    told = [{**card_document(c), "comments": list(map(comment_document, said.get(c.id, ())))} for c in cards]
+    with Database.open(f"sqlite:///{tmp_path / 'other.db'}") as database:
+        other = NativeBoard("native", database, FakeClock(), _Ids("o"))
+        assert other.import_cards(told, (), PERSON).renumbered == {}
+        assert {c.number: c.title for c in other.list_cards(None).cards} == {1: "low", 2: "high"}
+        assert [c.number for c in other.query(CardQuery(archived=True)).cards] == [3]
+        assert other.every_comment() == native.every_comment()
+        assert len(other.import_cards(told, (), PERSON).unchanged) == 3
+        first = other.resolve("1")
+        again = [{**told[1], "column": "done", "archived": False}, {**told[2], "archived": False}]
+        assert len(other.import_cards(again, (), PERSON).updated) == 2
+        kinds = [event.type for event in other.history(first)]
+        assert kinds == ["card_created", "comment_added", "card_moved", "card_closed"]
+        assert other.query(CardQuery(archived=True)).cards == ()
+
+
+def test_an_imported_field_fits_the_board_or_is_what_the_card_has_already(native: NativeBoard) -> None:
+    """D205 for documents: numbers become text where nothing is declared, text numbers where that is."""
+    native.import_cards([{"id": "ca", "title": "a", "fields": {"size": 3, "old": True}}], (), PERSON)
+    (card,) = native.list_cards(None).cards
+    assert card.fields == {"size": "3", "old": "true"}
+    native.declare_field(FieldSpec("size", FieldType.NUMBER, required=True), PERSON)
+    assert native.import_cards([card_document(card)], (), PERSON).unchanged == ("ca",)
+    report = native.import_cards([{"id": "ca", "title": "a", "fields": {"size": "4", "old": "true"}}], (), PERSON)
+    (card,) = native.list_cards(None).cards
+    assert (report.updated, card.fields) == (("ca",), {"size": 4, "old": "true"})
+    for fields in ({"size": "big"}, {"size": 1, "other": "x"}, {}):
+        with pytest.raises(InvalidImport, match="Card 1"):
+            native.import_cards([{"id": "cb", "title": "b", "fields": fields}], (), PERSON)
+
+
+def test_a_field_from_before_a_declaration_is_in_nobody_s_way(native: NativeBoard) -> None:
+    card = native.create(CardDraft("one", fields={"colour": "red"}), PERSON)
+    native.declare_field(FieldSpec("size", FieldType.NUMBER), PERSON)
+    native.declare_field(FieldSpec("prio", FieldType.TEXT, required=True), PERSON)
+    card = native.update(card.id, CardPatch(fields={"size": "4", "prio": "hi"}), PERSON)
+    assert card.fields == {"colour": "red", "size": 4, "prio": "hi"}
+    with pytest.raises(InvalidField, match="no field"):
+        native.update(card.id, CardPatch(fields={"colour": "blue"}), PERSON)
+    with pytest.raises(InvalidField, match="required"):
+        native.update(card.id, CardPatch(fields={"prio": None}), PERSON)
+    assert native.update(card.id, CardPatch(fields={"colour": None}), PERSON).fields == {"size": 4, "prio": "hi"}
 
 
 def test_a_taken_number_is_replaced_and_told(native: NativeBoard) -> None:

@@ -114,7 +114,8 @@ def test_a_board_goes_into_a_sheet_and_back_without_a_change(
     text = pointsman(board, "board", "export", "--format", "csv").out
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["title"] for row in rows] == ["Fix the login", "100% sure_thing", "'=SUM(A1)", "Write docs"]
-    (board / "cards.csv").write_text(text)
+    read(board, "card", "update", "1", "--body", "x\r\n" * 50_000)
+    (board / "cards.csv").write_bytes(pointsman(board, "board", "export", "--format", "csv").out.encode())
     assert read(board, "board", "import", "cards.csv")["unchanged"] == [row["id"] for row in rows]
     other = tmp_path_factory.mktemp("other")
     assert len(read(other, "board", "import", str(board / "cards.csv"))["created"]) == 4
@@ -144,6 +145,9 @@ def test_a_sheet_made_by_hand_needs_a_title_and_a_source(tmp_path: Path) -> None
         ("source,title\nx,One,two\n", "more cells"),
         ("source,title\n,One\n", "no card id"),
         ("source,title,bot_args\nx,One,{\n", "Row 2, bot_args"),
+        ("source,title,archived\nx,One,maybe\n", "Row 2, archived"),
+        ('source,title\nx,"One\n', "near line 2"),
+        ("source,title,title\nx,One,Two\n", "two columns"),
     ],
 )
 def test_a_sheet_that_does_not_fit_names_its_row_and_nothing_is_taken_over(
@@ -157,17 +161,21 @@ def test_a_sheet_that_does_not_fit_names_its_row_and_nothing_is_taken_over(
 
 @given(
     st.lists(
-        st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0\r"), max_size=20),
-        min_size=4,
-        max_size=4,
+        st.text(
+            st.characters(exclude_categories=("Cs",), exclude_characters="\0") | st.sampled_from("\r\n;'[\""),
+            max_size=20,
+        ),
+        min_size=5,
+        max_size=5,
     )
 )
 def test_every_text_survives_the_way_through_a_sheet(texts: list[str]) -> None:
-    title, body, assignee, size = texts
-    document = {"id": "c1", "title": title, "body": body, "assignee": assignee, "fields": {"size": size}}
-    back = json.loads(json.dumps(documents(sheet([document]))))[0]
-    assert (back["title"], back["body"], back["assignee"]) == (title, body, assignee)
-    assert back["fields"] == ({"size": size} if size else {})
+    title, body, assignee, size, label = texts
+    labels = [label, f" {label}; x"] if label else []
+    document = {"id": "c1", "title": title, "body": body, "assignee": assignee, "labels": labels}
+    back = json.loads(json.dumps(documents(sheet([{**document, "fields": {"size": size}}, {"id": "c2"}]))))
+    assert {name: back[0][name] for name in document} == document
+    assert [each["fields"] for each in back] == [{"size": size}, {}]
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1 x", "-x", "@cmd", "\tx", "'=x"])
