@@ -56,6 +56,8 @@ class Delivery:
     """The effects whose markers its texts carry."""
     sender: str = ""
     """The login of whoever did it, empty where the delivery does not tell."""
+    card: str = ""
+    """The number of the issue that it is about, empty for anything else."""
 
 
 def understood(kind: str, headers: Mapping[str, str], body: bytes) -> Delivery | None:
@@ -69,7 +71,7 @@ def understood(kind: str, headers: Mapping[str, str], body: bytes) -> Delivery |
         return None
     made_up = sha256(body).hexdigest()
     told = _first(headers, IDS[kind]) or made_up, _first(headers, EVENTS[kind])
-    return Delivery(*told, repo, _effects(document), _sender(kind, document))
+    return Delivery(*told, repo, _effects(document), _sender(kind, document), _card(kind, document))
 
 
 def signed(kind: str, headers: Mapping[str, str], body: bytes, secret: str, now: datetime) -> bool:
@@ -124,6 +126,15 @@ def _sender(kind: str, document: Mapping[str, object]) -> str:
     found = document.get(held)
     login = found.get(name) if isinstance(found, dict) else None
     return login if isinstance(login, str) else ""
+
+
+def _card(kind: str, document: Mapping[str, object]) -> str:
+    name = "iid" if kind == "gitlab" else "number"
+    found = document.get("issue")
+    if kind == "gitlab" and document.get("object_kind") in ("issue", "work_item"):
+        found = document.get("object_attributes")
+    number = found.get(name) if isinstance(found, dict) and not found.get("pull_request") else None
+    return str(number) if isinstance(number, int) else ""
 
 
 def _effects(document: Mapping[str, object]) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 
 from connectors.card import Card, MoverKind
 from dispatcher import log
-from dispatcher.ledger import Transaction, daemon_rows
-from dispatcher.ledger.records import CLOSED, Breaker, Key
+from dispatcher.ledger import Transaction, daemon_rows, outcomes
+from dispatcher.ledger.records import CLOSED, COUNTING, Breaker, Key
 from dispatcher.station import Station
 from dispatcher.world import World
 
@@ -23,8 +23,8 @@ PEOPLE = frozenset({MoverKind.PERSON, MoverKind.FORGE})
 """Who counts as a person: on a forge nobody but people and foreign rules move a card."""
 CARD, BOARD = "card", "board"
 OPEN, TRIAL = "open", "trial"
-REPEATS = " repeats"
-"""Ends the name of the card breaker that counts what came in a row; the other counts our moves."""
+REPEATS, WAKES = " repeats", " wakes"
+"""End the names of a card's breakers that count what came in a row, and wake-ups; the one without counts our moves."""
 CARD_HOLDS = 3600.0
 """Seconds for which an open breaker holds a card."""
 
@@ -46,6 +46,8 @@ def counted(row: Breaker | None, made: Breaker, limit: Limit) -> Breaker:
     else:
         fresh = replace(row, cause=made.cause, count=row.count + 1)
     again = row is not None and row.state == TRIAL
+    if row is not None and again:
+        fresh = replace(fresh, count=row.count + 1)
     if fresh.state == CLOSED and (again or fresh.count >= limit.most):
         return replace(fresh, state=OPEN, until=now + timedelta(seconds=limit.holds))
     return fresh
@@ -61,19 +63,48 @@ def repeated(row: Breaker | None, made: Breaker, limit: Limit) -> Breaker:
 
 def holding(row: Breaker | None, now: datetime, window: float) -> Mapping[str, object] | None:
     """The facts of an open breaker's reason; None when it holds nothing now, or its time for a trial has come."""
-    if row is None or row.state == CLOSED or row.until is None or now >= row.until:
+    if row is None or row.state in (CLOSED, COUNTING) or row.until is None or now >= row.until:
         return None
-    until = row.until.isoformat(timespec="seconds").replace("+00:00", "Z")
-    return {"n": row.count, "window": f"{window:g} s", "cause": row.cause, "until": until}
+    return told(row, row.until, window)
+
+
+def told(row: Breaker, until: datetime, window: float) -> Mapping[str, object]:
+    """What fills the text of an open breaker's reason."""
+    at = until.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return {"n": row.count, "window": f"{window:g} s", "cause": row.cause, "until": at}
+
+
+def waits(row: Breaker | None, card_id: str, now: datetime, longest: float) -> bool:
+    """Whether a card on its way to the failed column waits for the board's trial.
+
+    The trial's own card does not: its failure opens the breaker again. Where no trial came about within ``longest``
+    seconds of its time, nobody waits any more.
+    """
+    if row is None or row.until is None or row.state not in (OPEN, TRIAL):
+        return False
+    own_trial = row.state == TRIAL and row.about == card_id
+    return not own_trial and now < row.until + timedelta(seconds=longest)
+
+
+def refused(row: Breaker | None, made: Breaker, limit: Limit) -> Breaker | None:
+    """The board's row after ``made.count`` of its cards were refused with one cause, last ``made.about``; None when
+    it stays as it is."""
+    again = row is not None and row.state == TRIAL and row.about == made.about
+    if (row is not None and row.state == OPEN and row.until is not None and made.window_start < row.until) or not (
+        again or made.count >= limit.most
+    ):
+        return None
+    return replace(made, state=OPEN, until=made.window_start + timedelta(seconds=limit.holds))
 
 
 def of_card(world: World, card: Card) -> Mapping[str, object] | None:
-    """Whether one of the card's two breakers holds it; a person's move lets it through."""
-    if not world.snapshot.breakers or person_came(world, card):
+    """Whether one of the card's breakers holds it; a person's move lets it through."""
+    rows = world.snapshot.breakers
+    if not rows:
         return None
     window, name = world.station.settings.breakers.card_window, f"{card.board}/{card.id}"
-    rows = (world.snapshot.breakers.get((CARD, each)) for each in (name, name + REPEATS))
-    return next((held for held in (holding(row, world.now, window) for row in rows) if held is not None), None)
+    names = [name + WAKES, *(() if person_came(world, card) else (name, name + REPEATS))]
+    return next((held for each in names if (held := holding(rows.get((CARD, each)), world.now, window))), None)
 
 
 def person_came(world: World, card: Card) -> bool:
@@ -88,6 +119,20 @@ def of_board(world: World, board: str) -> Mapping[str, object] | None:
     return holding(row, world.now, world.station.settings.breakers.board_window)
 
 
+def state_of(world: World, board: str) -> str:
+    """The state of the board's breaker."""
+    row = world.snapshot.breakers.get((BOARD, board))
+    return row.state if row is not None else CLOSED
+
+
+def failing(world: World, board: str, card_id: str) -> Mapping[str, object] | None:
+    """What keeps a card from being moved to the failed column now: the board's breaker (dispatcher.md 15)."""
+    row, settings = world.snapshot.breakers.get((BOARD, board)), world.station.settings.breakers
+    if row is None or not waits(row, card_id, world.now, settings.half_open_after):
+        return None
+    return told(row, row.until or world.now, settings.board_window)
+
+
 def count_move(world: World, card: Card, why: str) -> None:
     """One more move of ours; more than ``breakers.card_moves`` within the window open the card's breaker."""
     settings = world.station.settings.breakers
@@ -97,9 +142,29 @@ def count_move(world: World, card: Card, why: str) -> None:
 
 def count_failure(world: World, board: str, code: str) -> None:
     """One more card of the board in the failed column."""
-    settings = world.station.settings.breakers
-    limit = Limit(settings.board_failures, settings.board_window, settings.half_open_after)
-    _count(world, BOARD, board, code or "failed", limit)
+    _count(world, BOARD, board, code or "failed", _board_limit(world.station))
+
+
+def count_refusal(station: Station, connection: Transaction, key: Key, cause: str) -> Breaker | None:
+    """The start of a claimed card was refused, and its retry row says so; the board's breaker when that opened it.
+
+    Cards are counted, not attempts: those of the board that wait for another attempt because of the same cause.
+    """
+    limit, now = _board_limit(station), station.clock.now()
+    since = now - timedelta(seconds=limit.window)
+    cards = outcomes.refused_with(connection, key[0], cause, since)
+    known = daemon_rows.breaker(connection, BOARD, key[0])
+    made = Breaker(BOARD, key[0], f"start failed: {cause}", len(cards), CLOSED, now, None, key[1])
+    row = refused(known, made, limit)
+    if row is not None:
+        daemon_rows.put_breaker(connection, row)
+        tell_opened(known, row)
+    return row
+
+
+def _board_limit(station: Station) -> Limit:
+    settings = station.settings.breakers
+    return Limit(settings.board_failures, settings.board_window, settings.half_open_after)
 
 
 def repeat(station: Station, connection: Transaction, key: Key, cause: str) -> None:
@@ -109,7 +174,7 @@ def repeat(station: Station, connection: Transaction, key: Key, cause: str) -> N
     known = daemon_rows.breaker(connection, CARD, name)
     row = repeated(known, Breaker(CARD, name, cause, 0, CLOSED, station.clock.now(), None), limit)
     daemon_rows.put_breaker(connection, row)
-    _tell_opened(known, row)
+    tell_opened(known, row)
 
 
 def other_outcome(connection: Transaction, key: Key) -> None:
@@ -122,16 +187,21 @@ def _count(world: World, scope: str, name: str, cause: str, limit: Limit) -> Non
         known = daemon_rows.breaker(connection, scope, name)
         row = counted(known, Breaker(scope, name, cause, 0, CLOSED, world.now, None), limit)
         daemon_rows.put_breaker(connection, row)
-    _remember(world, row)
-    _tell_opened(known, row)
+    remember(world, row)
+    tell_opened(known, row)
 
 
-def _tell_opened(known: Breaker | None, row: Breaker) -> None:
-    if row.state == OPEN and (known is None or known.state != OPEN):
+def tell_opened(known: Breaker | None, row: Breaker) -> None:
+    """One line when a breaker opens, one when it closes."""
+    was_open = known is not None and known.state == OPEN
+    if row.state == OPEN and not was_open:
         _log.warning("breaker.opened", scope=row.scope, name=row.name, cause=row.cause, count=row.count)
+    elif row.state == CLOSED and was_open:
+        _log.info("breaker.closed", scope=row.scope, name=row.name)
 
 
-def _remember(world: World, row: Breaker) -> None:
+def remember(world: World, row: Breaker) -> None:
+    """Later cards of the same tick are judged by the row."""
     if row.state == CLOSED:
         world.snapshot.breakers.pop((row.scope, row.name), None)
     else:
@@ -143,14 +213,14 @@ def started(world: World, card: Card) -> None:
     row = world.snapshot.breakers.get((BOARD, card.board))
     if row is not None and row.state != CLOSED:
         until = world.now + timedelta(seconds=world.station.settings.breakers.half_open_after)
-        _put(world, replace(row, state=TRIAL, until=until))
+        _put(world, replace(row, state=TRIAL, until=until, about=card.id))
         _log.info("breaker.trial", scope=BOARD, name=card.board, card_id=card.id)
 
 
 def succeeded(world: World, card: Card) -> None:
-    """A run of the board finished: a trial closes the breaker."""
+    """A run of the card finished: if it was the trial, the breaker of the board closes."""
     row = world.snapshot.breakers.get((BOARD, card.board))
-    if row is not None and row.state == TRIAL:
+    if row is not None and row.state == TRIAL and row.about == card.id:
         drop(world, BOARD, card.board)
 
 
@@ -159,7 +229,7 @@ def by_person(world: World, connection: Transaction, card: Card) -> None:
     if not person_came(world, card):
         return
     name = f"{card.board}/{card.id}"
-    for each in (name, name + REPEATS):
+    for each in (name, name + REPEATS, name + WAKES):
         daemon_rows.drop_breaker(connection, CARD, each)
         if world.snapshot.breakers.pop((CARD, each), None) is not None:
             _log.info("breaker.closed", scope=CARD, name=each)
@@ -177,4 +247,4 @@ def drop(world: World, scope: str, name: str) -> None:
 def _put(world: World, row: Breaker) -> None:
     with world.station.ledger.write() as connection:
         daemon_rows.put_breaker(connection, row)
-    _remember(world, row)
+    remember(world, row)

@@ -16,7 +16,7 @@ from dispatcher.hooking import before_start
 from dispatcher.ladder import wait_after
 from dispatcher.leading import Fence
 from dispatcher.ledger import Transaction, cards, outcomes
-from dispatcher.ledger.records import ClaimState, Retry
+from dispatcher.ledger.records import Breaker, ClaimState, Retry
 from dispatcher.routing import Names, Route, rendered
 from dispatcher.station import LaunchOrder, Station
 from dispatcher.workspaces import Workspace
@@ -40,12 +40,14 @@ class Plan:
     epoch: int
     """Of the claim that the start was made under."""
 
-    def fail(self, station: Station, cause: str, error: str) -> None:
-        """Record a launch failure: pointer back, claim kept for the ladder, retry row (dispatcher.md 12)."""
+    def fail(self, station: Station, cause: str, error: str) -> Breaker | None:
+        """Record a launch failure: pointer back, claim kept for the ladder, retry row (dispatcher.md 12); the board's
+        breaker when this was one too many."""
         _log.warning("run.retry_scheduled", run_id=self.begun.run_id, code=cause, error=error)
         with station.ledger.write() as connection:
             breakers.repeat(station, connection, self.begun.key, f"start failed: {cause}")
             self._wait(station, connection, cause, wait_after(self.attempt, station.retry_settings()))
+            return breakers.count_refusal(station, connection, self.begun.key, cause)
 
     def lose(self, station: Station, cause: str) -> None:
         """Record a lost race: nothing is counted, and the card waits for at least the first rung."""

@@ -15,7 +15,7 @@ from connectors.chains import cycles
 from dispatcher import breakers, doubts
 from dispatcher.candidate import Blocker, BoardFacts, Candidate, Full, Pending, Problem, RetryWait
 from dispatcher.hours import opening
-from dispatcher.ledger.records import Key, Link
+from dispatcher.ledger.records import FAILURES, Key, Link
 from dispatcher.policy import NEVER_RUN, Action, Found, Life, RunFacts, facets_of, row_for
 from dispatcher.reasons import Reason
 from dispatcher.routing import Names, Route, rendered, route
@@ -249,6 +249,9 @@ def candidate(world: World, card: Card, board: BoardFacts, *, released: bool = F
     run = run_facts(world, card)
     pending = world.snapshot.pending.get(key)
     stamp = world.snapshot.give_ups.get(key)
+    settling = world.snapshot.settlements.get(key)
+    if settling is not None and settling.follows in FAILURES and board.breaker is None:
+        board = replace(board, breaker=breakers.failing(world, card.board, card.id))
     return Candidate(
         card=card,
         daemon=world.daemon,
@@ -341,11 +344,11 @@ def _caps(world: World, card: Card, chosen: Route | None) -> tuple[Full, ...]:
     executing = world.station.slots.executing()
     link = world.link((card.board, card.id))
     bot = chosen.bot if chosen else (link.bot if link else "")
+    called, column = world.columns_of(card.board).called, card.column or ""
+    by_column = {called(name): limit for name, limit in caps.by_column.items()}
     found = [
         (Reason.CAP_BOARD, card.board, caps.by_board, sum(work.key[0] == card.board for work in executing)),
         (Reason.CAP_COLUMN, column, by_column, sum(called(work.column) == column for work in executing)),
-    called, column = world.columns_of(card.board).called, card.column or ""
-    by_column = {called(name): limit for name, limit in caps.by_column.items()}
         (Reason.CAP_BOT, bot, caps.by_bot, sum(work.bot == bot for work in executing)),
     ]
     found += [

@@ -54,7 +54,8 @@ def _one(world: World, card: Card, link: Link) -> None:
     elif decision.action is Action.PARK and record is not None:
         _park(world, card, told, record, decision)
     elif decision.action is Action.GIVE_UP and record is not None and key not in world.snapshot.give_ups:
-        give_up(world, card, record, decision)
+        if breakers.failing(world, *key) is None:
+            give_up(world, card, record, decision)
 
 
 def _move_again(world: World, card: Card) -> bool:
@@ -185,5 +186,6 @@ def _stamp(world: World, card: Card, stamp: GiveUp) -> None:
     to = world.roles(card.board).failed
     if to and card.column != to:
         moving.move(world, card, to, Follows.GAVE_UP.value)
+        breakers.count_failure(world, card.board, stamp.code)
     world.station.memory.tally.count("pointsman_gave_up_total", board=card.board, failure_code=stamp.code)
     _log.warning("run.gave_up", board=card.board, card_id=card.id, run_id=stamp.run_id, code=stamp.code)

@@ -18,7 +18,7 @@ from dispatcher.cleaning import clean, sweep
 from dispatcher.commenting import comment
 from dispatcher.hooking import after_run
 from dispatcher.ledger import cards, outcomes
-from dispatcher.ledger.records import ClaimState, Follows, Link, Settlement
+from dispatcher.ledger.records import FAILURES, ClaimState, Follows, Link, Settlement
 from dispatcher.policy import Action, Decision, Found, decide
 from dispatcher.world import World
 from engine import states
@@ -26,8 +26,6 @@ from engine.errors import StoreError
 from engine.run import RunRecord
 
 _log = log.get(__name__)
-FAILURES = frozenset({Follows.FAILED, Follows.GAVE_UP})
-"""What counts for the board's breaker, and waits while it is open."""
 PAGE = 1000
 """So many outcomes are looked at in one go."""
 KEPT = {Follows.RETRY: ClaimState.RETRYING, Follows.PARKED: ClaimState.PARKED}
@@ -121,14 +119,19 @@ def _settle_now(world: World, record: RunRecord, link: Link) -> None:
     cause = _not_yet(world, record, link)
     if cause:
         world.waiting_to_settle[link.key] = {"cause": cause, "run": record.id}
-        world.decided.pop()
-        world.counts[Action.SETTLE.value] -= 1
+        _unsaid(world)
         return
     crash.passed("E2")
     card = _card(world, record, link)
     if card is None:
         return
     _carry(world, Ended(record, link, card))
+
+
+def _unsaid(world: World) -> None:
+    """The decision to settle that was noted last came to nothing in this tick."""
+    world.decided.pop()
+    world.counts[Action.SETTLE.value] -= 1
 
 
 def _card(world: World, record: RunRecord, link: Link) -> Card | None:
@@ -212,12 +215,15 @@ def _moved(world: World, ended: Ended, settlement: Settlement) -> bool | None:
     """E5: whether the card was moved; None when the board did not take the move now."""
     card, to = world.cards[ended.link.key], settlement.to_column
     failed = settlement.follows in FAILURES
-    if failed and to and breakers.of_board(world, card.board) is not None:
+    if failed and to and breakers.failing(world, card.board, card.id) is not None:
+        _unsaid(world)
         return None
     if settlement.moved or not to or not _may_move(world, ended, card):
         return settlement.moved
     pending = world.snapshot.pending.get(ended.link.key)
     if pending is not None and world.now < pending.next_at and card.column == pending.origin:
+        _unsaid(world)
+        world.actionable += 1
         return None  # the board did not take it lately; the pauses grow
     result = moving.move(world, card, to, settlement.follows.value)
     if result.outcome is moving.Outcome.PENDING:

@@ -140,7 +140,9 @@ def _stamped(world: World, wanted: Judged, begun: cards.Start, epoch: int, card:
             _undo(world, begun.key, pointer=before.last_run if before else "")
             return gates.held(wanted.decision, Reason.COLUMN_NOT_ELIGIBLE, {"name": result.card.column or "no column"})
         if result.outcome is moving.Outcome.PENDING:
-            plan.fail(station, "move", result.error)
+            opened = plan.fail(station, "move", result.error)
+            if opened is not None:
+                breakers.remember(world, opened)
             return gates.held(wanted.decision, Reason.MOVE_PENDING, {"from": card.column, "to": to, "id": "–"})
         plan = replace(plan, card=result.card)
     else:

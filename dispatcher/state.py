@@ -14,7 +14,7 @@ from datetime import datetime
 from dispatcher import facts
 from dispatcher.candidate import Desired
 from dispatcher.doubts import ambiguous
-from dispatcher.ledger.records import Key
+from dispatcher.ledger.records import COUNTING, Key
 from dispatcher.reasons import Reason, render
 from dispatcher.slots import Work
 from dispatcher.station import REMOVED
@@ -62,6 +62,7 @@ def document(world: World) -> Document:
         "breakers": [
             {"scope": row.scope, "name": row.name, "cause": row.cause, "state": row.state, "until": instant(row.until)}
             for _, row in sorted(snapshot.breakers.items())
+            if row.state != COUNTING
         ],
         "boards": [_board(world, read) for read in world.reads.values()],
         "cost": {"day": daemon.day, "spent_usd": daemon.spent, "limit_usd": daemon.spend_limit, "unpriced": 0},

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from dispatcher import facts, log
+from dispatcher import breakers, facts, log
 from dispatcher.ledger.records import Key
 from dispatcher.observe import observe, watch
 from dispatcher.parking import unpark
@@ -24,6 +24,7 @@ from dispatcher.settle import settle_all
 from dispatcher.sharing import tend
 from dispatcher.showing import show
 from dispatcher.station import Station
+from dispatcher.waking import heed
 from dispatcher.world import Decided, Gauges, World
 from engine.errors import StoreError
 
@@ -62,9 +63,18 @@ def pick_all(world: World) -> None:
     """T10: each candidate in order, until no slot is free; the rest still get their reason."""
     boards = {name: facts.board_facts(world, name) for name in world.reads}
     for card in candidates(world):
+        before = breakers.state_of(world, card.board)
         world.careful(world, (card.board, card.id), partial(pick, world, card, boards[card.board]))
+        if breakers.state_of(world, card.board) != before:  # its trial began, or it opened by this very start
+            boards[card.board] = facts.board_facts(world, card.board)
     show(world)
     tend(world)
+
+
+def observe_all(world: World) -> None:
+    """T6: what became of the cards under way, and whether anything came of what webhooks told."""
+    observe(world)
+    heed(world)
 
 
 def careful(world: World, key: Key, work: Callable[[], None]) -> None:
@@ -84,7 +94,7 @@ PHASES: Mapping[str, Callable[[World], None]] = {
     "reconcile": reconcile,
     "settle": settle_all,
     "read": read,
-    "observe": observe,
+    "observe": observe_all,
     "watch": watch,
     "unpark": unpark,
     "unblock": unblock,

@@ -197,10 +197,11 @@ class Daemon:
         return f"{text}; {error}" if error else text
 
     def next_due(self) -> datetime | None:
-        """The nearest retry, for whoever sets the clock."""
-        retries = self.wiring.ledger.snapshot().retries.values()
-        coming = [retry.not_before for retry in retries if retry.not_before > self.clock.now()]
-        return min(coming, default=None)
+        """The nearest retry, of a run or of a move, for whoever sets the clock."""
+        snapshot, now = self.wiring.ledger.snapshot(), self.clock.now()
+        due = [retry.not_before for retry in snapshot.retries.values()]
+        due += [move.next_at for move in snapshot.pending.values()]
+        return min((each for each in due if each > now), default=None)
 
     def stopping(self) -> None:
         """From now on nothing starts."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from dispatcher.ledger.records import GiveUp, Key, Park, PendingMove, Retry, Settlement
-from dispatcher.ledger.rows import add, change, one, put, remove, settlement_of, values_of
+from dispatcher.ledger.rows import add, change, many, one, put, remove, settlement_of, values_of
 from dispatcher.ledger.schema import GiveUpRow, ParkRow, PendingMoveRow, RetryRow, SettlementRow, Sighting
 from engine.store.cursors import Cursor
 
@@ -38,6 +38,12 @@ def schedule(cursor: Cursor, retry: Retry) -> None:
 def unschedule(cursor: Cursor, key: Key) -> int:
     """Drop the retry row."""
     return remove(cursor, RetryRow, **_where(key))
+
+
+def refused_with(cursor: Cursor, board: str, cause: str, since: datetime) -> frozenset[str]:
+    """The cards of the board whose last start was refused with that cause, at ``since`` or later."""
+    rows = many(cursor, RetryRow, board=board, cause=cause, code=cause)
+    return frozenset(row["card_id"] for row in rows if row["scheduled_at"] >= since)
 
 
 def park(cursor: Cursor, made: Park) -> None:

@@ -41,6 +41,10 @@ class Follows(StrEnum):
     """Somebody else's run paused: the card is left as it is."""
 
 
+FAILURES = frozenset({Follows.FAILED, Follows.GAVE_UP})
+"""What counts for the board's breaker, and waits while it is open."""
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """One card and the run it points at. ``attempts`` counts since the last reset, ``epoch`` outlives the claims."""
@@ -193,11 +197,16 @@ class PendingMove:
 
 CLOSED = "closed"
 """The state of a breaker that only counts; a snapshot leaves it out."""
+COUNTING = "counting"
+"""The state of one that only counts and that every tick compares with what it read: a snapshot has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """A circuit breaker: ``closed`` while it only counts, ``open`` until ``until``."""
+    """A circuit breaker: ``closed`` or ``counting`` while it only counts, ``open`` until ``until``.
+
+    ``about`` is the card whose start is the trial of a board, or the digest of a card's facts while wake-ups of it count.
+    """
 
     scope: str
     name: str
@@ -206,6 +215,7 @@ class Breaker:
     state: str
     window_start: datetime
     until: datetime | None
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

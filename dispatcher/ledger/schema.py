@@ -88,7 +88,7 @@ PendingMoveRow = _table(
     instants="since next_at",
 )
 BreakerRow = _table(
-    "breaker", "scope name", texts="scope name cause state", numbers="count", instants="window_start until"
+    "breaker", "scope name", texts="scope name cause state about", numbers="count", instants="window_start until"
 )
 IdleReasonRow = _table("idle_reason", "board card_id", texts="board card_id code text unblock facts", instants="since")
 DesiredRow = _table("desired_state", "id", texts="state by", numbers="id", instants="since")

@@ -181,6 +181,7 @@ class BreakerRow(LedgerTable, table=True):
     state: str = "closed"
     window_start: datetime = _instant()
     until: datetime | None = _instant(nullable=True)
+    about: str = ""
 
 
 class IdleReasonRow(LedgerTable, table=True):

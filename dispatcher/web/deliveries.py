@@ -18,6 +18,7 @@ from connectors.deliveries import Delivery
 from dispatcher import log
 from dispatcher.ledger.deliveries import Received, receive
 from dispatcher.refusals import Refused
+from dispatcher.waking import heard
 from dispatcher.web.answers import Document
 from dispatcher.web.backstage import Backstage, Behind
 from engine.errors import StoreError
@@ -80,12 +81,16 @@ def _boards(behind: Backstage, forge: str, delivery: Delivery | None) -> list[Bo
 
 
 def _keep(behind: Backstage, board: BoardSettings, delivery: Delivery) -> str:
-    """Keep the id and hurry the next tick, unless it came before or tells of what we did ourselves."""
-    now = behind.wiring.clock.now()
-    if not receive(behind.wiring.ledger, Received(board.kind, delivery.id, board.name, delivery.event, now)):
-        return "duplicate"
-    if _ours(behind, board, delivery):
-        return "own_event"
+    """Keep the id and hurry the next tick, unless it came before, tells of what we did ourselves, or of a card about
+    which too much was told that came to nothing."""
+    ledger, now = behind.wiring.ledger, behind.wiring.clock.now()
+    ours, key = _ours(behind, board, delivery), (board.name, delivery.card)
+    with ledger.together():
+        if not receive(ledger, Received(board.kind, delivery.id, board.name, delivery.event, now)):
+            return "duplicate"
+        passes = ours or not delivery.card or heard(ledger, key, now)
+    if ours or not passes:
+        return "own_event" if ours else "breaker_open"
     behind.door.refresh("webhook")
     return "accepted"
 

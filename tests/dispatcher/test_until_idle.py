@@ -9,7 +9,7 @@ from dispatcher.daemon.inbox import Inbox
 from dispatcher.daemon.loops import until_idle
 from dispatcher.tick import TickReport
 from engine.ports import SystemClock
-from tests.kit.yard import CONFIG, Yard, waits
+from tests.kit.yard import CONFIG, FAILS_FOR_GOOD, Yard, waits
 
 
 class Late(Daemon):
@@ -36,4 +36,15 @@ def test_a_run_that_ends_during_a_tick_is_settled_before_the_daemon_is_idle(tmp_
     late.open()
     assert until_idle(late, 60).exit_code == 0
     assert (yard.column(card), len(yard.runs())) == ("review", 1)
+    yard.close()
+
+
+def test_outcomes_that_wait_for_a_breaker_keep_nobody_waiting(tmp_path: Path) -> None:
+    """interface.md 5: a card that is held is not actionable, also where its outcome is not on it yet."""
+    more = "tick: {interval: 100ms}\nbreakers: {board_failures: 1}\nconcurrency: {max: 2}\n"
+    yard = Yard(tmp_path, SystemClock(), CONFIG + more, FAILS_FOR_GOOD)
+    cards = [yard.make() for _ in range(3)]
+    assert until_idle(yard.daemon, 60).exit_code == 0
+    assert sorted(str(yard.column(card)) for card in cards) == ["blocked", "in_progress", "ready"]
+    assert {yard.reason(card) for card in cards} == {"", "board_breaker_open"}
     yard.close()

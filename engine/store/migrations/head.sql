@@ -1,4 +1,4 @@
--- 0883f194bb3444998aab6c692581951fc2a7a472089d8b8134a1c409f7380397
+-- a860952d3e058ae49ad02a10893fc3ecbcd77f73bb61628624718e8be3cf1a48
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
@@ -149,6 +149,7 @@ CREATE TABLE breaker (
 	state VARCHAR NOT NULL, 
 	window_start TEXT NOT NULL, 
 	until TEXT, 
+	about VARCHAR NOT NULL, 
 	PRIMARY KEY (scope, name)
 );
 CREATE TABLE card_link (

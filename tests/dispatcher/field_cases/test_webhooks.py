@@ -16,6 +16,7 @@ import structlog
 
 from connectors.fake_forge.seed import BOT
 from dispatcher import log
+from dispatcher.waking import MOST
 from engine.states import RunStatus
 from tests.kit.clock import FakeClock
 from tests.kit.forge_yard import forge_yard
@@ -76,7 +77,8 @@ def test_a_bots_own_comments_wake_nobody(make: Maker, clock: FakeClock) -> None:
 
 
 def test_comments_of_others_on_a_card_start_nothing(make: Maker, clock: FakeClock) -> None:
-    """D146: without our marker they are anybody's; they bring one tick forward, which finds nothing to do."""
+    """D146: without our marker they are anybody's; they bring one tick forward, which finds nothing to do. When another
+    tick finds nothing either, they are not heard any more, until a person moves the card."""
     at = make("gitlab", tool("true"))
     card = at.yard.issue()
     settled(at, clock)
@@ -90,6 +92,19 @@ def test_comments_of_others_on_a_card_start_nothing(make: Maker, clock: FakeCloc
     assert (at.woken(), len(at.yard.runs()), dict(report.counts)) == (0, 1, {})
     assert [each for each in at.yard.forge.requests() if each["method"] != "GET"] == []
     assert len(at.yard.forge.card(int(card)).comments) == FIFTY
+    for n in range(MOST + 1):
+        at.yard.forge.act("comment", number=int(card), body=f"still no {n}")
+    assert at.woken() == MOST + 1
+    at.yard.tick()
+    at.yard.forge.act("comment", number=int(card), body="never")
+    assert (at.woken(), at.heard("breaker_open")) == (0, 1)
+    clock.advance(20)
+    at.yard.forge.act("move", number=int(card), to="ready", **{"from": "review"})
+    settled(at, clock)
+    assert (at.yard.place(card), len(at.yard.runs())) == ("review", 2)
+    at.woken()
+    at.yard.forge.act("comment", number=int(card), body="again")
+    assert at.woken() == 1
 
 
 def test_f34_what_no_webhook_told_is_found_within_one_interval(make: Maker, clock: FakeClock) -> None:

@@ -208,6 +208,28 @@ def test_who_did_it_is_read_from_each_forges_delivery(kind: str, who: Mapping[st
     assert plain.sender == ""
 
 
+@pytest.mark.parametrize(
+    ("kind", "told", "card"),
+    [
+        ("github", {"issue": {"number": 7}}, "7"),
+        ("github", {"issue": {"number": 7, "pull_request": {"url": "x"}}}, ""),
+        ("forgejo", {"issue": {"number": 7, "pull_request": None}}, "7"),
+        ("gitlab", {"object_kind": "issue", "object_attributes": {"iid": 7}}, "7"),
+        ("gitlab", {"object_kind": "note", "object_attributes": {"iid": 9}, "issue": {"iid": 7}}, "7"),
+        ("gitlab", {"object_kind": "merge_request", "object_attributes": {"iid": 7}}, ""),
+        ("github", {"issue": {"number": "7; drop"}}, ""),
+        ("github", {"issue": [7]}, ""),
+    ],
+)
+def test_which_card_it_is_about_is_read_from_each_forges_delivery(
+    kind: str, told: Mapping[str, Any], card: str
+) -> None:
+    """dispatcher.md 15: wake-ups of one card are counted."""
+    found = deliveries.understood(kind, {}, payload(kind, **told))
+    assert found is not None
+    assert found.card == card
+
+
 def test_what_is_too_long_or_has_no_secret_is_refused(client: httpx.Client, clock: FakeClock) -> None:
     """C131."""
     long = payload("github", text="x" * (26 * 1024 * 1024))

@@ -21,6 +21,7 @@ def upgrade() -> None:
         sa.Column("state", sa.String(), nullable=False),
         sa.Column("window_start", sa.Text(), nullable=False),
         sa.Column("until", sa.Text(), nullable=True),
+        sa.Column("about", sa.String(), nullable=False),
         sa.PrimaryKeyConstraint("scope", "name"),
     )
     op.create_table(
