@@ -36,10 +36,13 @@ def decide_move(card: Card, move: Move, present: Column | None, to: Column) -> G
     """What to do with a card in column ``present`` (None: unmapped) that shall go to ``to``."""
     if move.version is not None and move.version != card.version:
         return Refuse(f"the card changed: it is at version {card.version} in {place_of(card)}")
-    if present is not None and present.id == to.id:
-        return Stay()
+    there = present is not None and present.id == to.id
+    if there and move.mover.kind is not MoverKind.PERSON:
+        return Stay()  # also a move of ours that is made again because its answer was lost
     if move.expected is not None and not _is_named(present, card, move.expected):
         return Refuse(f"the card is in {place_of(card)}, not in {move.expected}")
+    if there:
+        return Stay()
     leaves_terminal = present is not None and present.terminal
     if leaves_terminal and move.mover.kind is MoverKind.DISPATCHER:
         return Refuse(f"the card is closed in {place_of(card)}; only a person reopens it")

@@ -15,7 +15,9 @@ TITLE_CHARACTERS = 500
 TEXT_BYTES = 1024 * 1024
 """Longest body or comment, in bytes of UTF-8."""
 NAME_CHARACTERS = 255
-"""Longest label, assignee, bot, field name or reason, in characters."""
+"""Longest label, assignee, bot or field name, in characters."""
+REASON_CHARACTERS = 1000
+"""Longest reason of a move, in characters."""
 
 
 def same_name(name: str) -> str:
@@ -63,6 +65,17 @@ def check_name(what: str, name: str) -> str:
             f"The {what} has {len(name)} characters; it may have at most {NAME_CHARACTERS}.", "Shorten it."
         )
     return name
+
+
+def check_reason(reason: str) -> str:
+    """Why a card is moved, as it is; it may be empty. Raises ``InvalidText`` for a too long one."""
+    _check_characters("reason", reason)
+    if len(reason) > REASON_CHARACTERS:
+        raise InvalidText(
+            f"The reason has {len(reason)} characters; it may have at most {REASON_CHARACTERS}.",
+            "Shorten it and put the rest into a comment.",
+        )
+    return reason
 
 
 def _check_characters(what: str, text: str) -> None:

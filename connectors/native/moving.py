@@ -16,12 +16,14 @@ from connectors.native.reading import columns_of, need_card
 from connectors.native.rows import Decoder
 from connectors.native.unit import Unit
 from connectors.queries import column_named
+from connectors.text import check_reason
 
 _TYPE = BoardEventType
 
 
 def move(unit: Unit, card_id: str, wanted: Move) -> Moved | Refused:
     """Move a card if it is as expected; the decision is ``moves.decide_move``. Raises ``UnknownColumn`` first."""
+    check_reason(wanted.reason)
     columns = columns_of(unit)
     to = column_named(columns, wanted.to)
     decoder = Decoder.of(unit.board, columns)

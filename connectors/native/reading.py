@@ -148,6 +148,8 @@ def conditions_of(query: CardQuery, columns: tuple[Column, ...]) -> list[ColumnE
 def resolve_id(look: Look, text: str) -> str:
     """The full id behind a number, a full id, or a unique prefix. Raises ``UnknownCard``, ``CardDeleted``."""
     number = text.strip().removeprefix("#")
+    if not number:
+        raise UnknownCard("No card is named.", "Name it by its number, its id, or the beginning of its id.")
     if number.isascii() and number.isdigit():
         wanted = select(_CARD.id).where(_CARD.board == look.board, _CARD.number == int(number[:18]))
         found = look.connection.execute(wanted).scalar()

@@ -11,6 +11,7 @@ import click
 
 from dispatcher.cli.board_access import board_of, documents_of, glance_of, mover_of, text_or_stdin
 from dispatcher.cli.board_views import labels, views
+from dispatcher.cli.numbers import FROM_ONE, FROM_ZERO
 from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
@@ -156,8 +157,8 @@ def _cards_of(file: Path, form: str) -> list[object]:
 
 
 @command.command("history", help="Tell what happened on the board.")
-@click.option("--since", type=int, default=0, metavar="SEQ", help="only what came after this number")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="at most so many")
+@click.option("--since", type=FROM_ZERO, default=0, metavar="SEQ", help="only what came after this number")
+@click.option("--limit", type=FROM_ONE, metavar="N", help="at most so many")
 @click.pass_obj
 def history(session: Session, since: int, limit: int | None) -> None:
     """Print the board's events, oldest first."""

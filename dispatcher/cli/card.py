@@ -20,6 +20,7 @@ from dispatcher.cli.board_access import (
     whole_document,
 )
 from dispatcher.cli.board_views import filter_options
+from dispatcher.cli.numbers import FROM_ZERO
 from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
@@ -132,11 +133,12 @@ def update(session: Session, /, card_id: str, **given: Any) -> None:
         column=given["column"],
         version=card.version,
     )
-    if given["last_run"] is not None:
-        from dispatcher.pointing import point
+    with session.wiring().ledger.together():
+        if given["last_run"] is not None:
+            from dispatcher.pointing import point
 
-        point(session.wiring(), card, given["last_run"])
-    card = board.update(card.id, patch, mover_of(session))
+            point(session.wiring(), card, given["last_run"])
+        card = board.update(card.id, patch, mover_of(session))
     _tell(session, card, f"Changed card #{card.number}.")
 
 
@@ -144,8 +146,8 @@ def update(session: Session, /, card_id: str, **given: Any) -> None:
 @filter_options
 @click.option("--view", default="", metavar="NAME", help="the filters of a saved view; others narrow it further")
 @click.option("--claimed/--unclaimed", default=None, help="only cards that are, or are not, worked on")
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="at most so many")
-@click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="after skipping so many")
+@click.option("--limit", type=FROM_ZERO, metavar="N", help="at most so many")
+@click.option("--offset", type=FROM_ZERO, default=0, metavar="N", help="after skipping so many")
 @click.pass_obj
 def list_(session: Session, /, view: str, claimed: bool | None, **given: Any) -> None:
     """List the cards that pass all filters; a store that does not exist has none and is not made."""
@@ -211,12 +213,16 @@ def move(session: Session, /, card_id: str, to: str, expect: str, **given: str) 
         )
     board = _shown(session)
     card = need_card(board, card_id)
-    before = card.column
-    if to:
-        card = _move(board, card, Move(to, mover_of(session), expect or None, card.version, given["reason"]))
+    before = card.column or "unmapped"
+    wanted = Move(to or card.column or "", mover_of(session), expect or None, card.version, given["reason"])
     if given["before"] or given["after"]:
-        card = _place(session, _board(session), card, given)
-    _tell(session, card, f"Moved card #{card.number}: {before or 'unmapped'} -> {card.column}")
+        native = _board(session)
+        with session.wiring().ledger.together():
+            card = _place(session, native, _move(native, card, wanted) if wanted.to else card, given)
+    else:
+        card = _move(board, card, wanted)
+    told = f"Moved card #{card.number}: {before} -> {card.column}"
+    _tell(session, card, told if card.column != before else f"Card #{card.number} is in {card.column}.")
 
 
 @command.command("comment", help="Add a comment to a card; - reads stdin.")
@@ -291,7 +297,7 @@ def delete(session: Session, card_id: str) -> None:
 
 @command.command("history", help="Tell what happened to a card.")
 @click.argument("card_id", metavar="ID")
-@click.option("--since", type=int, default=0, metavar="SEQ", help="only what came after this number")
+@click.option("--since", type=FROM_ZERO, default=0, metavar="SEQ", help="only what came after this number")
 @click.pass_obj
 def history(session: Session, card_id: str, since: int) -> None:
     """Print a card's events, oldest first."""

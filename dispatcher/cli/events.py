@@ -7,6 +7,7 @@ import threading
 import click
 
 from dispatcher.cli.inspect import store_for_reading
+from dispatcher.cli.numbers import FROM_ZERO
 from dispatcher.cli.session import Session
 
 LOOK = 0.3
@@ -15,7 +16,7 @@ LOOK = 0.3
 @click.command(help="Print the timeline of a run as JSON lines, oldest first.")
 @click.option("--run-id", required=True, metavar="ID", help="which run")
 @click.option("--follow", is_flag=True, help="go on until the run stops")
-@click.option("--since", type=click.IntRange(min=0), default=0, metavar="SEQ", help="only events after this one")
+@click.option("--since", type=FROM_ZERO, default=0, metavar="SEQ", help="only events after this one")
 @click.pass_obj
 def command(session: Session, run_id: str, follow: bool, since: int) -> int:
     """Print, and with ``--follow`` wait for more until the run has stopped."""

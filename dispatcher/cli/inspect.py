@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dispatcher.cli.numbers import FROM_ONE, FROM_ZERO
 from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
@@ -25,11 +26,11 @@ OF_ONE_RUN = ("events", "full", "list_nodes", "node", "iteration", "section")
 @click.option("--full", is_flag=True, help="nothing is cut short")
 @click.option("--list-nodes", is_flag=True, help="the executions of each node")
 @click.option("--node", metavar="N", help="the executions of one node")
-@click.option("--iteration", type=click.IntRange(min=0), metavar="I", help="one execution of --node, from 0")
+@click.option("--iteration", type=FROM_ZERO, metavar="I", help="one execution of --node, from 0")
 @click.option("--section", type=click.Choice(SECTIONS), help="one part")
 @click.option("--status", multiple=True, metavar="S", help="only runs in this status")
 @click.option("--workflow", default="", metavar="W", help="only runs of this workflow")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="at most so many runs")
+@click.option("--limit", type=FROM_ONE, metavar="N", help="at most so many runs")
 @click.pass_obj
 def command(session: Session, /, **given: Any) -> int:
     """Read and print."""

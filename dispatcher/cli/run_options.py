@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dispatcher.cli.numbers import FROM_ZERO
 from dispatcher.refusals import Refused
 
 if TYPE_CHECKING:
@@ -59,17 +60,17 @@ def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option("--timeout", type=Duration(), default=0.0, help="bound this attempt; passing it is TIMEOUT"),
         click.option("--max-cost-usd", type=Cost(), default=0.0, metavar="X", help="cap in USD"),
-        click.option("--max-tokens", type=click.IntRange(min=0), default=0, metavar="N", help="cap in tokens"),
+        click.option("--max-tokens", type=FROM_ZERO, default=0, metavar="N", help="cap in tokens"),
         click.option("--max-duration", type=Duration(), default=0.0, help="cap of active time"),
-        click.option("--max-iterations", type=click.IntRange(min=0), default=0, metavar="N", help="cap of executions"),
-        click.option("--max-parallel-branches", type=click.IntRange(min=0), default=0, metavar="N"),
+        click.option("--max-iterations", type=FROM_ZERO, default=0, metavar="N", help="cap of executions"),
+        click.option("--max-parallel-branches", type=FROM_ZERO, default=0, metavar="N"),
         click.option("--permission", type=click.Choice(("off", "ask", "deny")), help="tool gate of agents"),
         click.option("--permission-allow", **many),
         click.option("--permission-ask", **many),
         click.option("--permission-deny", **many),
         click.option("--model", multiple=True, metavar="[SELECTOR=]M", help="model of agents"),
         click.option("--backend", multiple=True, metavar="[SELECTOR=]B", help="backend of agents"),
-        click.option("--auto-resume", type=click.IntRange(min=0), metavar="N", help="resume failures up to N times"),
+        click.option("--auto-resume", type=FROM_ZERO, metavar="N", help="resume failures up to N times"),
         click.option("--no-interactive", is_flag=True, help="never ask on the terminal"),
     )
     for option in reversed(options):

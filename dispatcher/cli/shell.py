@@ -49,6 +49,9 @@ def run(arguments: Sequence[str], session: Session) -> int:
         code = _invoke(arguments, session)
     except REFUSAL_TYPES as refusal:
         code = refuse(session, refusal)
+    except UnicodeEncodeError as error:
+        told = f"A text holds what is no Unicode: {error.object[error.start : error.end]!r}."
+        code = refuse(session, Refused("invalid_text", told, "Write it in UTF-8."))
     except (KeyboardInterrupt, click.Abort):
         session.warn("Interrupted.")
         code = EXIT_CANCELLED

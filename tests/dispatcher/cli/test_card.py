@@ -115,6 +115,15 @@ def test_reading_verbs_make_no_store(tmp_path: Path) -> None:
         (("update", "1", "--column", "nowhere", "--title", "changed"), 2, "nowhere"),
         (("update", "1", "--blocker", "1"), 2, "#1 -> #1"),
         (("move", "1", "--to", "ready", "--expect", "review"), 5, "backlog"),
+        (("move", "1", "--to", "backlog", "--expect", "review"), 5, "backlog"),
+        (("move", "1", "--to", "ready", "--before", "99"), 1, "99"),
+        (("move", "1", "--to", "ready", "--after", "1"), 2, "another card"),
+        (("move", "1", "--to", "ready", "--reason", "r" * 1001), 2, "1000"),
+        (("history", "1", "--since", "9" * 30), 2, "--since"),
+        (("list", "--limit", "9" * 30), 2, "--limit"),
+        (("show", ""), 1, "No card is named"),
+        (("list", "--label", "\udcff"), 2, "no Unicode"),
+        (("comment", "1", " "), 2, "empty"),
     ],
 )
 def test_what_is_refused_names_what_was_found_and_leaves_nothing_behind(
@@ -127,6 +136,14 @@ def test_what_is_refused_names_what_was_found_and_leaves_nothing_behind(
     assert named in answer.err
     assert len(answer.err.strip().splitlines()) == 2
     assert document(one, "list") == before
+
+
+def test_a_pointer_is_changed_with_the_rest_or_not_at_all(one: Path) -> None:
+    (one / "work.bot").write_text("tool work:\n  command: `true`\n\nworkflow work:\n  entry: work\n  work -> done\n")
+    pointsman(one, "run", "work.bot", "--run-id", "r1")
+    assert card(one, "update", "1", "--last-run", "r1", "--column", "nowhere").code == 2
+    assert document(one, "show", "1")["last_run"] is None
+    assert document(one, "update", "1", "--last-run", "r1", "--column", "ready")["last_run"] == "r1"
 
 
 def test_a_cycle_through_updates_is_refused_with_its_chain(one: Path) -> None:
@@ -196,6 +213,8 @@ def test_a_body_comes_from_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert document(tmp_path, "create", "--title", "t", "--body", "-")["body"] == "piped ✓\n"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
     assert card(tmp_path, "create", "--title", "t", "--body", "-").code == 2
+    monkeypatch.setattr("sys.stdin", None)
+    assert "stdin is closed" in card(tmp_path, "create", "--title", "t", "--body", "-").err
 
 
 def test_on_a_board_that_is_not_native_cards_are_not_ours_to_change(tmp_path: Path) -> None:
