@@ -33,9 +33,17 @@ def _plain(text: str) -> object:
 
 
 def _list(text: str) -> object:
-    if text.startswith("["):
-        return json.loads(text)
+    if text.startswith("[") and isinstance(told := _told(text), list):
+        return told
     return [part.strip() for part in text.split(BETWEEN.strip()) if part.strip()]
+
+
+def _told(text: str) -> object:
+    """What the text says as JSON; nothing when it is none: a label may well begin with a bracket."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _json(text: str) -> object:
@@ -144,7 +152,7 @@ def _cell(value: object) -> str:
     if isinstance(value, list):
         parts = [str(part) for part in value]
         plain = BETWEEN.join(parts)
-        return plain if _list(plain) == parts and not plain.startswith("[") else json.dumps(parts, ensure_ascii=False)
+        return plain if not plain.startswith("[") and _list(plain) == parts else json.dumps(parts, ensure_ascii=False)
     if isinstance(value, Mapping):
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     return str(value)

@@ -21,11 +21,14 @@ from connectors.native.moving import tell_move
 from connectors.native.reading import columns_of, fields_of
 from connectors.native.rows import encode
 from connectors.native.unit import Look, Unit
+from connectors.native.views import replace_column
 from connectors.queries import column_named
 from connectors.text import check_name
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _TYPE = BoardEventType
+UNMAPPED_NAME = "unmapped"
+"""How a card is shown whose column does not exist: no column is called that."""
 
 Follow = Callable[[Connection, str, str], None]
 """Called with the open transaction, the old and the new column name, before it commits."""
@@ -113,12 +116,14 @@ def delete_column(unit: Unit, wanted: Deletion, mover: Mover, follow: Follow = n
     here = (table.c.board == unit.board) & (table.c.column_id == column.id)
     ids = list(unit.connection.execute(select(table.c.id).where(here)).scalars())
     if ids and not wanted.to:
-        raise InvalidColumn(f"Column {column.name} holds {len(ids)} cards.", "Say where they go: --to COLUMN.")
+        some = "a card" if len(ids) == 1 else f"{len(ids)} cards"
+        raise InvalidColumn(f"Column {column.name} holds {some}.", "Say where they go: --to COLUMN.")
     if wanted.to:
         to = column_named(columns, wanted.to)
         if to.id == column.id:
             raise InvalidColumn("The cards cannot stay in the column that is deleted.", "Name another with --to.")
         _migrate(unit, ids, (column, to), mover)
+        replace_column(unit, (column.name, *column.aliases), to.name)
         follow(unit.connection, column.name, to.name)
     gone = (schema.COLUMN.c.board == unit.board) & (schema.COLUMN.c.id == column.id)
     unit.connection.execute(delete(schema.COLUMN).where(gone))
@@ -143,10 +148,7 @@ def reorder_columns(unit: Unit, names: Sequence[str], mover: Mover) -> tuple[Col
 def declare_field(unit: Unit, spec: FieldSpec, mover: Mover) -> FieldSpec:
     """Declare a field; from the first one on the board takes no others. Raises ``InvalidField``."""
     check_name("field name", spec.name)
-    if (spec.type is FieldType.ENUM) != bool(spec.values):
-        raise InvalidField(
-            f'The field "{spec.name}" of type {spec.type} and its values do not fit.', "enum has values."
-        )
+    _check_values(spec)
     default = None if spec.default is None else fit_value(spec, spec.default)
     present = fields_of(unit)
     if spec.name in {each.name for each in present}:
@@ -175,6 +177,21 @@ def remove_field(unit: Unit, name: str, mover: Mover) -> None:
     unit.event(_TYPE.FIELD_CHANGED, "", mover, {"name": name, "from": present[name].type.value, "to": None})
 
 
+def _check_values(spec: FieldSpec) -> None:
+    """An enum has values, each once; no other type has any."""
+    if spec.type is FieldType.ENUM and not spec.values:
+        raise InvalidField(f'The field "{spec.name}" is an enum without values.', "Name them: --value A --value B.")
+    if spec.type is not FieldType.ENUM and spec.values:
+        raise InvalidField(
+            f'The field "{spec.name}" of type {spec.type} takes any {spec.type}.',
+            "Leave --value out, or make it an enum.",
+        )
+    for at, value in enumerate(spec.values):
+        check_name("value", value)
+        if value in spec.values[:at]:
+            raise InvalidField(f'The field "{spec.name}" has the value "{value}" twice.', "Name each value once.")
+
+
 def column_count(look: Look) -> dict[str, int]:
     """How many cards are in each column, by column id."""
     card = schema.CARD.c
@@ -188,6 +205,8 @@ def _check_free(columns: Collection[Column], name: str) -> None:
         raise InvalidColumn(
             f'"{name}" is no column name.', "Use 1 to 40 letters, digits, _ and -; the title may hold any text."
         )
+    if name == UNMAPPED_NAME:
+        raise InvalidColumn(f'"{name}" is what cards are shown in whose column does not exist.', "Choose another name.")
     if any(name == column.name or name in column.aliases for column in columns):
         raise InvalidColumn(f'The name "{name}" is used by a column, now or before.', "Choose another name.")
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 
 from sqlalchemy import delete, insert, select
 
 from connectors.base import CardQuery
 from connectors.card import BoardEventType, Mover
-from connectors.errors import UnknownView
+from connectors.errors import UnknownColumn, UnknownView
 from connectors.native import schema
 from connectors.native.reading import columns_of
 from connectors.native.rows import encode
@@ -29,8 +30,27 @@ def views_of(look: Look) -> Mapping[str, CardQuery]:
     return {row.name: _query(row.query) for row in rows}
 
 
+def replace_column(unit: Unit, names: Collection[str], to: str) -> None:
+    """In every view, say ``to`` for a column that is deleted, by whichever of its names it is meant."""
+    for name, query in views_of(unit).items():
+        columns = tuple(dict.fromkeys(to if each in names else each for each in query.columns))
+        if columns != query.columns:
+            _write(unit, name, replace(query, columns=columns))
+
+
 def view_named(look: Look, name: str) -> CardQuery:
-    """One view. Raises ``UnknownView`` with the nearest name."""
+    """One view. Raises ``UnknownView`` with the nearest name, ``UnknownColumn`` where a column of it was deleted."""
+    view = _known(look, name)
+    for column in view.columns:
+        try:
+            column_named(columns_of(look), column)
+        except UnknownColumn as error:
+            told = f'The view "{name}" shows column "{column}", which this board does not have.'
+            raise UnknownColumn(told, f"Save it anew: board views save {name}. {error.hint}") from error
+    return view
+
+
+def _known(look: Look, name: str) -> CardQuery:
     known = views_of(look)
     if name not in known:
         near = get_close_matches(name, known, n=1)
@@ -45,18 +65,23 @@ def save(unit: Unit, name: str, query: CardQuery, mover: Mover) -> None:
     present = columns_of(unit)
     for column in query.columns:
         column_named(present, column)
-    plain = {key: getattr(query, key) for key in SAVED}
-    text = encode({key: list(value) if isinstance(value, tuple) else value for key, value in plain.items() if value})
-    _drop(unit, name)
-    unit.connection.execute(insert(schema.VIEW).values({"board": unit.board, "name": name, "query": text}))
+    text = _write(unit, name, query)
     unit.event(BoardEventType.VIEW_SAVED, "", mover, {"name": name, "query": json.loads(text)})
 
 
 def delete_view(unit: Unit, name: str, mover: Mover) -> None:
     """Delete a view."""
-    view_named(unit, name)
+    _known(unit, name)
     _drop(unit, name)
     unit.event(BoardEventType.VIEW_DELETED, "", mover, {"name": name})
+
+
+def _write(unit: Unit, name: str, query: CardQuery) -> str:
+    plain = {key: getattr(query, key) for key in SAVED}
+    text = encode({key: list(value) if isinstance(value, tuple) else value for key, value in plain.items() if value})
+    _drop(unit, name)
+    unit.connection.execute(insert(schema.VIEW).values({"board": unit.board, "name": name, "query": text}))
+    return text
 
 
 def _drop(unit: Unit, name: str) -> None:

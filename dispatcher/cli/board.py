@@ -235,7 +235,7 @@ def rename(session: Session, old: str, new: str) -> None:
     board.rename_column(old, new, mover_of(session), lambda *names: rename_column(names[0], board.name, *names[1:]))
     _tell_columns(session)
     keys = keys_naming(session.settings(), board.name, old)
-    if keys:
+    if keys and old != new:
         session.warn(f"The configuration still says {old} in {', '.join(keys)}. It goes on working; change it there.")
 
 
@@ -246,13 +246,16 @@ def rename(session: Session, old: str, new: str) -> None:
 def delete(session: Session, name: str, to: str) -> None:
     """Delete a column that no role of the configuration needs."""
     from connectors.native.board import Deletion
-    from dispatcher.column_uses import role_columns
+    from dispatcher.column_uses import keys_naming, role_columns
     from dispatcher.ledger.columns import rename_column
 
     board = _board(session)
     wanted = Deletion(name, to, role_columns(session.settings()))
     board.delete_column(wanted, mover_of(session), lambda *names: rename_column(names[0], board.name, *names[1:]))
     _tell_columns(session)
+    keys = keys_naming(session.settings(), board.name, name)
+    if keys:
+        session.warn(f"The configuration still says {name} in {', '.join(keys)}, to no effect. Take it out there.")
 
 
 @columns.command("reorder", help="Put the columns into another order; name them all.")
@@ -282,9 +285,14 @@ def _tell_fields(session: Session) -> None:
     elif not documents:
         session.say("No fields are declared; any field is taken as text.")
     else:
-        session.say(
-            table(("name", "type", "required", "default", "values"), [tuple(each.values()) for each in documents])
-        )
+        session.say(table(("name", "type", "required", "default", "values"), [_field_row(each) for each in documents]))
+
+
+def _field_row(document: dict[str, Any]) -> tuple[str, ...]:
+    default = document["default"]
+    told = "-" if default is None else json.dumps(default, ensure_ascii=False) if default in (True, False) else default
+    required = "required" if document["required"] else "-"
+    return (document["name"], document["type"], required, str(told), ", ".join(document["values"]) or "-")
 
 
 @fields.command("add", help="Declare a field; from then on the board takes no others.")

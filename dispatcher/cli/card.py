@@ -174,7 +174,7 @@ def _show_list(session: Session, documents: list[dict[str, object]], unread: lis
     if session.json:
         session.emit({"cards": documents, **({"unread": unread} if unread else {})})
     else:
-        session.say(cards_table(documents, session.output.out))
+        session.output.line(cards_table(documents, session.output.out))
     for each in unread:
         session.warn(f"Card {each['id']} (#{each['number']}): {each['error']}. The others are shown.")
 

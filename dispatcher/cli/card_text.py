@@ -6,7 +6,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from dispatcher.cli.output import table
+from dispatcher.cli.output import table, visible
 
 if TYPE_CHECKING:
     from dispatcher.documents import Document
@@ -49,7 +49,7 @@ def _rich_table(headings: Sequence[str], rows: Sequence[Sequence[str]], out: Tex
     for heading in headings:
         shown.add_column(heading, overflow="ellipsis" if heading == "title" else "fold")
     for row in rows:
-        shown.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in row))
+        shown.add_row(*(Text(visible(cell), style=_COLOURS.get(cell, "")) for cell in row))
     text = io.StringIO()
     console = Console(file=text, force_terminal=True, width=Console(file=out).width)
     console.print(shown)

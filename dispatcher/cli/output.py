@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
@@ -15,6 +16,8 @@ from pathlib import Path, PurePath
 from typing import TextIO
 
 _STANDARD_DESCRIPTORS = (0, 1, 2)
+_COMMANDS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069]")
+"""Control characters but for line ends and tabs, and the marks that turn the direction of letters."""
 
 
 def rfc3339(moment: datetime) -> str:
@@ -45,6 +48,21 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)
     return "\n".join(lines)
+
+
+def visible(text: str) -> str:
+    """The text for a terminal: what would move its cursor, colour it or turn its letters round is shown, not done.
+
+    Titles, bodies and errors come from whoever could write a card or a tool's output. Line ends and tabs stay.
+    """
+    return _COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:
+        return False
 
 
 def ensure_streams() -> None:
@@ -88,10 +106,15 @@ class Output:
 
     def on_terminal(self) -> bool:
         """Whether a person looks at stdout."""
-        try:
-            return self.out.isatty()
-        except ValueError:
-            return False
+        return _is_terminal(self.out)
+
+    def say(self, text: str) -> None:
+        """People's text on stdout: whole in a pipe, without what would command a terminal on one."""
+        self.line(visible(text) if self.on_terminal() else text)
+
+    def warn(self, text: str) -> None:
+        """The same on stderr."""
+        self.note(visible(text) if _is_terminal(self.err) else text)
 
     def line(self, text: str) -> None:
         """One line on stdout, written at once."""

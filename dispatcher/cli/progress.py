@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
+from dispatcher.cli.output import visible
 from dispatcher.cli.session import Session
 
 _CLEAR = "\r\x1b[2K"
@@ -26,7 +27,7 @@ class Progress:
         if not self._live:
             return
         spend = f"  {cost_usd:.4f} USD" if cost_usd else ""
-        self._write(f"{_CLEAR}{name}  {elapsed_seconds:.0f} s{spend}")
+        self._write(f"{_CLEAR}{visible(name)}  {elapsed_seconds:.0f} s{spend}")
         self._shown = True
 
     def clear(self) -> None:

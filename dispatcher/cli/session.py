@@ -63,13 +63,13 @@ class Session:
     def say(self, text: str) -> None:
         """People's text: stdout, or stderr when stdout belongs to a JSON document."""
         if self.json:
-            self.output.note(text)
+            self.output.warn(text)
         else:
-            self.output.line(text)
+            self.output.say(text)
 
     def warn(self, text: str) -> None:
         """Something a person should know, on stderr."""
-        self.output.note(text)
+        self.output.warn(text)
 
     # -- configuration -----------------------------------------------------------------------------------------------
     @property

@@ -89,6 +89,17 @@ def test_a_column_with_cards_goes_only_when_it_is_said_where_they_go(native: Nat
     assert native.delete_column(Deletion("inbox"), PERSON) == 0
 
 
+def test_a_view_follows_a_deleted_column_or_says_that_it_is_gone(native: NativeBoard) -> None:
+    native.save_view("mine", CardQuery(columns=("review", "backlog")), PERSON)
+    native.delete_column(Deletion("review", "backlog"), PERSON)
+    assert native.view("mine").columns == ("backlog",)
+    native.delete_column(Deletion("backlog"), PERSON)
+    with pytest.raises(UnknownColumn, match='view "mine" shows column "backlog"'):
+        native.view("mine")
+    native.delete_view("mine", PERSON)
+    assert native.views() == {}
+
+
 def test_a_column_that_a_role_needs_is_not_deleted_also_under_its_earlier_name(native: NativeBoard) -> None:
     native.rename_column("review", "look", PERSON)
     with pytest.raises(ColumnInUse):
@@ -96,7 +107,7 @@ def test_a_column_that_a_role_needs_is_not_deleted_also_under_its_earlier_name(n
     assert "look" in names(native)
 
 
-@pytest.mark.parametrize("name", ["", "two words", "x" * 41, "ü", "done", "a/b"])
+@pytest.mark.parametrize("name", ["", "two words", "x" * 41, "ü", "done", "a/b", "unmapped"])
 def test_a_column_name_has_a_closed_form_and_is_unique(native: NativeBoard, name: str) -> None:
     with pytest.raises(InvalidColumn):
         native.add_column(NewColumn(name), PERSON)
@@ -135,8 +146,9 @@ def test_declared_fields_close_the_set_and_a_refusal_makes_nothing(native: Nativ
     assert card.fields == {"size": "S", "hours": 2}
     with pytest.raises(InvalidField, match="required"):
         native.update(card.id, CardPatch(fields={"size": None}), PERSON)
-    with pytest.raises(InvalidField, match="values"):
-        native.declare_field(FieldSpec("kind", FieldType.ENUM), PERSON)
+    for kind, values in ((FieldType.ENUM, ()), (FieldType.ENUM, ("a", "a")), (FieldType.TEXT, ("a",))):
+        with pytest.raises(InvalidField, match='"kind"'):
+            native.declare_field(FieldSpec("kind", kind, values=values), PERSON)
     native.remove_field("hours", PERSON)
     assert [spec.name for spec in native.fields()] == ["size"]
 

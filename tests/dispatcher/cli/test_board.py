@@ -65,6 +65,10 @@ def test_a_column_is_deleted_with_a_place_for_its_cards_and_never_one_of_a_role(
     assert board(tmp_path, "columns", "delete", "review", "--to", "done").code == 5
     assert board(tmp_path, "columns", "delete", "extra", "--to", "backlog").code == 0
     assert pointsman(tmp_path, "card", "show", "1", "--json").document["column"] == "backlog"
+    (tmp_path / "pointsman.yaml").write_text("concurrency: {by_column: {extra: 3}}\n")
+    board(tmp_path, "columns", "add", "extra")
+    assert "" == board(tmp_path, "columns", "rename", "extra", "extra").err
+    assert "concurrency.by_column.extra" in board(tmp_path, "columns", "delete", "extra").err
     names = [each["name"] for each in board(tmp_path, "columns", "--json").document["columns"]]
     assert board(tmp_path, "columns", "reorder", *reversed(names)).code == 0
     assert [e["name"] for e in board(tmp_path, "columns", "--json").document["columns"]] == list(reversed(names))

@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 from dispatcher.cli.card_text import card_page, cards_table, history_text
+from dispatcher.cli.output import Output
 
 
 class Terminal(io.StringIO):
@@ -37,6 +38,19 @@ def test_a_terminal_gets_colour_and_lines_that_fit() -> None:
     assert "\x1b[" in text
     assert "t" * 300 not in text
     assert "[bold]no markup[/bold]" in text
+
+
+def test_a_title_does_not_command_a_terminal() -> None:
+    title = "\x1b]0;owned\x07 \x9b2J \u202egnp.exe\r\n"
+    told = cards_table([card(title=title)], Terminal())
+    assert "\x1b]0" not in told
+    assert "\\x1b]0;owned\\x07" in told
+    out, pipe = Terminal(), io.StringIO()
+    Output(out, out).say(title)
+    Output(out, out).warn(title)
+    Output(pipe, pipe).say(title)
+    assert out.getvalue() == "\\x1b]0;owned\\x07 \\x9b2J \\u202egnp.exe\n\n" * 2
+    assert pipe.getvalue() == title + "\n"
 
 
 def test_no_cards_are_a_sentence_and_an_idle_card_says_why() -> None:
