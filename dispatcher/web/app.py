@@ -13,9 +13,12 @@ from config.problems import ConfigError
 from connectors.errors import ConnectorError
 from dispatcher import __version__
 from dispatcher.refusals import Refused
-from dispatcher.web import answers, cards, control, deliveries, page, runs
+from dispatcher.web import answers, cards, control, deliveries, page, runs, unfit
 from dispatcher.web.backstage import Backstage
+from dispatcher.web.contract import describe
 from dispatcher.web.guard import Guard, Rules
+from dispatcher.web.intake import Intake
+from dispatcher.web.methods import Methods, Paths
 from dispatcher.web.validators import Validated
 from engine.errors import EngineError
 
@@ -31,12 +34,16 @@ def make_app(backstage: Backstage, rules: Rules) -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.backstage = backstage
-    for router in (control.router, deliveries.router, cards.router, runs.router, page.router):
+    routers = (control.router, deliveries.router, cards.router, runs.router, page.router)
+    for router in routers:
         app.include_router(router)
     for kind in (EngineError, ConnectorError, ConfigError, Refused):
         app.add_exception_handler(kind, answers.on_refusal)
-    app.add_exception_handler(RequestValidationError, answers.on_invalid)
+    app.add_exception_handler(RequestValidationError, unfit.on_invalid)
     app.add_exception_handler(HTTPException, answers.on_status)
     app.add_exception_handler(Exception, answers.on_fault)
     app.state.rules = rules
-    return cast(ASGIApp, Guard(Validated(app), rules, backstage.wiring.clock))
+    describe(app, token=bool(rules.token))
+    paths = Paths.of([*app.routes, *(route for router in routers for route in router.routes)])
+    served = Methods(Intake(Validated(app)), paths)
+    return cast(ASGIApp, Guard(served, rules, backstage.wiring.clock))

@@ -21,13 +21,16 @@ from dispatcher.documents import Document as Json
 from dispatcher.documents import comment_document, event_document, unread_document, view_document
 from dispatcher.pointing import point
 from dispatcher.refusals import Refused
+from dispatcher.web import answered
 from dispatcher.web.answers import Document, next_page
 from dispatcher.web.backstage import Backstage, Behind
+from dispatcher.web.contract import refusals
 from dispatcher.web.models import (
+    RUN_ID,
     CardFilters,
     CommentCard,
     CreateCard,
-    EventPage,
+    HistoryPage,
     MoveCard,
     Nothing,
     PatchCard,
@@ -36,8 +39,12 @@ from dispatcher.web.models import (
 from dispatcher.web.validators import names, tag_of
 
 router = APIRouter(prefix="/api/cards", tags=["cards"], default_response_class=Document)
+LIST, READ, WRITE = refusals(502), refusals(404, 410, 502), refusals(404, 409, 410, 412, 502)
 
-Run = Annotated[str, Header(alias="X-Pointsman-Run", description="the run whose tool asks; it counts as a bot")]
+Run = Annotated[
+    str,
+    Header(alias="X-Pointsman-Run", pattern=RUN_ID, description="the run whose tool asks; it counts as a bot"),
+]
 Board = Annotated[str, Query(description="the board; default: the first native one")]
 Match = Annotated[
     str, Header(alias="If-Match", description="the ETag of the card as it was read; 412 when it is another")
@@ -61,7 +68,7 @@ def asked(board: Board = "", x_run: Run = "", if_match: Match = "") -> Asked:
 How = Annotated[Asked, Depends(asked)]
 
 
-@router.get("")
+@router.get("", response_model=answered.Cards, responses=LIST)
 def list_cards(request: Request, behind: Behind, wanted: Annotated[CardFilters, Query()]) -> Document:
     """The cards that pass all filters, the most urgent first; with a limit, ``Link`` names the next page."""
     board = _shown(behind, wanted.board)
@@ -94,14 +101,14 @@ def _query(behind: Backstage, board: ShownBoard, wanted: CardFilters) -> CardQue
     )
 
 
-@router.get("/views")
+@router.get("/views", response_model=answered.Views)
 def list_views(behind: Behind, board: Board = "") -> Document:
     """The saved views; ``view=NAME`` of the list uses one."""
     found = _board(behind, board).views()
     return Document({"views": [view_document(name, query) for name, query in found.items()]})
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, response_model=answered.Card)
 def create_card(behind: Behind, body: CreateCard, x_run: Run = "") -> Document:
     """Make a card; 422 names what does not fit, and nothing is made then."""
     draft = CardDraft(
@@ -122,7 +129,7 @@ def create_card(behind: Behind, body: CreateCard, x_run: Run = "") -> Document:
     return Document(_documents(behind, [card])[0], 201)
 
 
-@router.get("/{card_id}")
+@router.get("/{card_id}", response_model=answered.WholeCard, responses=READ)
 def show_card(behind: Behind, card_id: str, board: Board = "") -> Document:
     """One card with its comments, by number, id or unique prefix."""
     with behind.in_time():
@@ -130,7 +137,7 @@ def show_card(behind: Behind, card_id: str, board: Board = "") -> Document:
         return Document(whole_document(shown, card, behind.wiring.ledger, behind.wiring.store.runs))
 
 
-@router.patch("/{card_id}")
+@router.patch("/{card_id}", response_model=answered.Card, responses=WRITE)
 def patch_card(behind: Behind, card_id: str, body: PatchCard, how: How) -> Document:
     """Change what the body names; 409 when it carries a version that is not the card's, 412 by ``If-Match``."""
     native, card = _own_card(behind, card_id, how.board)
@@ -156,7 +163,7 @@ def patch_card(behind: Behind, card_id: str, body: PatchCard, how: How) -> Docum
     return Document(_documents(behind, [card])[0])
 
 
-@router.post("/{card_id}/move")
+@router.post("/{card_id}/move", response_model=answered.Card, responses=WRITE)
 def move_card(behind: Behind, card_id: str, body: MoveCard, how: How) -> Document:
     """Move a card; 409 when it is not where, or not as, the body expects it, 412 by ``If-Match``."""
     shown, card = _card(behind, card_id, how.board)
@@ -166,7 +173,7 @@ def move_card(behind: Behind, card_id: str, body: MoveCard, how: How) -> Documen
     return Document(_documents(behind, [card])[0])
 
 
-@router.post("/{card_id}/place")
+@router.post("/{card_id}/place", response_model=answered.Card, responses=refusals(404, 409, 410))
 def place_card(behind: Behind, card_id: str, body: PlaceCard, board: Board = "", x_run: Run = "") -> Document:
     """Put a card right before or right behind another of its column."""
     native, card = _own_card(behind, card_id, board)
@@ -177,14 +184,14 @@ def place_card(behind: Behind, card_id: str, body: PlaceCard, board: Board = "",
     return Document(_documents(behind, [card])[0])
 
 
-@router.post("/{card_id}/comments", status_code=201)
+@router.post("/{card_id}/comments", status_code=201, response_model=answered.Comment, responses=WRITE)
 def comment_card(behind: Behind, card_id: str, body: CommentCard, board: Board = "", x_run: Run = "") -> Document:
     """Add a comment."""
     shown, card = _card(behind, card_id, board)
     return Document(comment_document(shown.comment(card.id, body.text, _mover(x_run))), 201)
 
 
-@router.post("/{card_id}/archive")
+@router.post("/{card_id}/archive", response_model=answered.Card, responses=refusals(404, 409, 410))
 def archive_card(
     behind: Behind, card_id: str, _body: Nothing | None = None, board: Board = "", x_run: Run = ""
 ) -> Document:
@@ -196,7 +203,7 @@ def archive_card(
     return Document(_documents(behind, [native.archive(found, _mover(x_run))])[0])
 
 
-@router.post("/{card_id}/unarchive")
+@router.post("/{card_id}/unarchive", response_model=answered.Card, responses=refusals(404, 409, 410))
 def unarchive_card(
     behind: Behind, card_id: str, _body: Nothing | None = None, board: Board = "", x_run: Run = ""
 ) -> Document:
@@ -205,10 +212,10 @@ def unarchive_card(
     return Document(_documents(behind, [native.unarchive(native.resolve(card_id), _mover(x_run))])[0])
 
 
-@router.get("/{card_id}/history")
-def card_history(behind: Behind, card_id: str, wanted: Annotated[EventPage, Query()], board: Board = "") -> Document:
+@router.get("/{card_id}/history", response_model=answered.History, responses=refusals(404, 410))
+def card_history(behind: Behind, card_id: str, wanted: Annotated[HistoryPage, Query()]) -> Document:
     """The card's events above ``since``, oldest first, at most ``limit``; ``more`` says whether there are others."""
-    native = _board(behind, board)
+    native = _board(behind, wanted.board)
     found = native.history(native.resolve(card_id), since=wanted.since, limit=wanted.limit)
     more = len(found) == wanted.limit
     return Document({"events": [event_document(event) for event in found], "more": more})
@@ -218,9 +225,16 @@ def _board(behind: Backstage, name: str) -> NativeBoard:
     """The native board of that name, else the first: for what is done to cards that live here."""
     boards = behind.wiring.boards
     found = boards.get(name) if name else next((b for b in boards.values() if isinstance(b, NativeBoard)), None)
-    if not isinstance(found, NativeBoard):
-        raise Refused("bad_input", f'There is no native board "{name}".', "Cards of a forge are changed on the forge.")
-    return found
+    if isinstance(found, NativeBoard):
+        return found
+    if name in boards:
+        raise Refused("bad_input", f'Board "{name}" is a forge\'s.', "Cards of a forge are changed on the forge.")
+    raise _no_board(behind, name)
+
+
+def _no_board(behind: Backstage, name: str) -> Refused:
+    boards = ", ".join(behind.wiring.boards) or "none"
+    return Refused("bad_input", f'There is no board "{name}".', f"Boards here: {boards}.")
 
 
 def _shown(behind: Backstage, name: str) -> ShownBoard:
@@ -229,7 +243,7 @@ def _shown(behind: Backstage, name: str) -> ShownBoard:
     natives = [each for each in boards.values() if isinstance(each, NativeBoard)]
     found = boards.get(name) if name else next(iter((*natives, *boards.values())), None)
     if found is None:
-        raise Refused("bad_input", f'There is no board "{name}".', f"Boards here: {', '.join(boards) or 'none'}.")
+        raise _no_board(behind, name)
     return cast("ShownBoard", found)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hmac
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
-from fastapi.responses import Response
+from fastapi.responses import PlainTextResponse, Response
 
 from dispatcher.refusals import Refused
-from dispatcher.web import sessions
+from dispatcher.web import answered, sessions
+from dispatcher.web.answered_state import State
 from dispatcher.web.answers import Document
 from dispatcher.web.backstage import Behind
 from dispatcher.web.models import Nothing, PauseDispatcher, SignIn
@@ -18,10 +19,11 @@ router = APIRouter(tags=["dispatcher"], default_response_class=Document)
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 By = Annotated[str, Header(alias="X-Pointsman-User", description="who asks, for the record")]
+NOT_READY: dict[str, Any] = {"model": answered.Readiness, "description": "it does not, and why"}
 _STATES = {"pause": "paused", "drain": "draining"}
 
 
-@router.post("/api/session", responses={401: {"description": "another token"}})
+@router.post("/api/session", response_model=answered.Done)
 def sign_in(request: Request, behind: Behind, body: SignIn) -> Document:
     """Trade the token for a cookie, for browsers: they cannot send it with a page. 401 when it is another one."""
     token = request.app.state.rules.token
@@ -31,39 +33,39 @@ def sign_in(request: Request, behind: Behind, body: SignIn) -> Document:
     return Document({"ok": True}, headers={"Set-Cookie": sessions.header(value)})
 
 
-@router.get("/healthz")
+@router.get("/healthz", response_model=answered.Done)
 def healthz() -> Document:
     """200 while requests are answered."""
     return Document({"ok": True})
 
 
-@router.get("/readyz")
+@router.get("/readyz", response_model=answered.Readiness, responses={503: NOT_READY})
 def readyz(behind: Behind) -> Document:
     """200 when the daemon does its work, else 503 with the reasons."""
     reasons = list(behind.door.not_ready())
     return Document({"ready": not reasons, "reasons": reasons}, 503 if reasons else 200)
 
 
-@router.get("/metrics", response_class=Response)
+@router.get("/metrics", response_class=PlainTextResponse)
 def metrics(behind: Behind) -> Response:
     """Prometheus text."""
     return Response(behind.metrics.text(), media_type=METRICS_TYPE)
 
 
-@router.get("/api/dispatcher")
+@router.get("/api/dispatcher", response_model=State)
 def state(behind: Behind) -> Document:
     """The state as of the last tick, whole."""
     return Document(dict(behind.door.state()))
 
 
-@router.post("/api/dispatcher/refresh", status_code=202)
+@router.post("/api/dispatcher/refresh", status_code=202, response_model=answered.Accepted)
 def refresh(behind: Behind, _body: Nothing | None = None) -> Document:
     """Bring the next tick forward; any number of these before it is one tick."""
     behind.door.refresh("http")
     return Document({"accepted": True}, 202)
 
 
-@router.post("/api/dispatcher/pause")
+@router.post("/api/dispatcher/pause", response_model=answered.PickUp)
 def pause(behind: Behind, body: PauseDispatcher | None = None, x_user: By = "http") -> Document:
     """Start nothing more, also after a new start of the daemon; stored when this answers."""
     wanted = _STATES[(body or PauseDispatcher()).mode]
@@ -71,7 +73,7 @@ def pause(behind: Behind, body: PauseDispatcher | None = None, x_user: By = "htt
     return Document({"state": wanted})
 
 
-@router.post("/api/dispatcher/resume")
+@router.post("/api/dispatcher/resume", response_model=answered.PickUp)
 def resume(behind: Behind, _body: Nothing | None = None, x_user: By = "http") -> Document:
     """Pick up work again; stored when this answers."""
     behind.door.desire("running", x_user)
@@ -79,7 +81,7 @@ def resume(behind: Behind, _body: Nothing | None = None, x_user: By = "http") ->
     return Document({"state": "running"})
 
 
-@router.post("/api/dispatcher/reload", status_code=202)
+@router.post("/api/dispatcher/reload", status_code=202, response_model=answered.Accepted)
 def reload(behind: Behind, _body: Nothing | None = None) -> Document:
     """Read the configuration again; what came of it is in the state."""
     behind.door.reload()

@@ -19,23 +19,19 @@ from dispatcher import log
 from dispatcher.ledger.deliveries import Received, receive
 from dispatcher.refusals import Refused
 from dispatcher.waking import heard
+from dispatcher.web import answered
 from dispatcher.web.answers import Document
 from dispatcher.web.backstage import Backstage, Behind
+from dispatcher.web.contract import refusals
 from engine.errors import StoreError
 
 router = APIRouter(tags=["webhooks"], default_response_class=Document)
 _log = log.get(__name__)
 PATIENCE = 2.0
 """Seconds that the store may take to keep a delivery."""
-_RESPONSES: Mapping[int | str, dict[str, object]] = {
-    401: {"description": "no board's secret made the signature"},
-    404: {"description": "no such forge, or no board with a secret has that repository"},
-    413: {"description": "longer than 25 MiB"},
-    503: {"description": "the store is busy"},
-}
 
 
-@router.post("/api/hooks/{forge}", status_code=202, responses=dict(_RESPONSES))
+@router.post("/api/hooks/{forge}", status_code=202, response_model=answered.Taken, responses=refusals(404))
 async def deliver(forge: str, request: Request, behind: Behind) -> Document:
     """Take a delivery: 202 for each that is signed, also for one that came before."""
     body = await request.body()

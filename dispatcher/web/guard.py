@@ -1,4 +1,4 @@
-"""Who may ask: Host, Origin, token and content type are checked before any view runs (decision 31, interface.md 6).
+"""Who may ask: Host, Origin and token are checked before anything else (decision 31, interface.md 6).
 
 A page of another site must not drive a listener on this machine, neither by a form, nor by a script, nor by a name
 that resolves to loopback. ``verdict`` is pure; ``Guard`` is the ASGI middleware around the app.
@@ -16,21 +16,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dispatcher.refusals import Refused
 from dispatcher.web import sessions
-from dispatcher.web.answers import JSON, refusal_answer
+from dispatcher.web.answers import refusal_answer, wants_page
+from dispatcher.web.intake import DELIVERIES, SAFE, headers_of
 from dispatcher.web.page import sign_in
 from engine.ports import Clock
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-BODY_LIMIT = 8 * 1024 * 1024
-"""Longest request body in bytes: a body of 1 MiB, escaped as JSON, and room."""
-DELIVERIES = "/api/hooks/"
-"""Where forges send what happened: the body is signed, so no token is asked for."""
-DELIVERY_LIMIT = 25 * 1024 * 1024
-"""Longest delivery of a forge in bytes."""
-RUNS, RESUME = "/api/runs/", "/resume"
-ANSWER_LIMIT = 64 * 1024 * 1024
-"""Longest answer in bytes: files of 45 MiB in all, as base64."""
 _CONTENT = (
     b"default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; "
     b"form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -80,16 +71,7 @@ def verdict(
         )
     if rules.token and not _open(path) and not _authorized(rules.token, headers, now):
         return Refused("unauthorized", "The token is missing or wrong.", "Send Authorization: Bearer TOKEN.")
-    if method not in SAFE and not _is_json(headers.get("content-type", [])):
-        return Refused("media_type", "The request's content type is not JSON.", f"Send Content-Type: {JSON}.")
     return None
-
-
-def limit_of(path: str) -> int:
-    """The longest body in bytes that may be sent to a path."""
-    if path.startswith(DELIVERIES):
-        return DELIVERY_LIMIT
-    return ANSWER_LIMIT if path.startswith(RUNS) and path.endswith(RESUME) else BODY_LIMIT
 
 
 def _open(path: str) -> bool:
@@ -134,10 +116,6 @@ def _authorized(token: str, headers: Mapping[str, list[str]], now: float) -> boo
     return matches and scheme.lower() == "bearer"
 
 
-def _is_json(values: list[str]) -> bool:
-    return len(values) == 1 and values[0].split(";", 1)[0].strip().lower() == JSON
-
-
 def _is_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
@@ -152,7 +130,7 @@ def _is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """The middleware: refuses before the app sees the request, bounds its body, and adds the headers of safety."""
+    """The middleware: refuses before the app sees the request, and adds the headers of safety."""
 
     def __init__(self, app: ASGIApp, rules: Rules, clock: Clock) -> None:
         self._app = app
@@ -163,45 +141,15 @@ class Guard:
         """Serve one connection."""
         if scope["type"] != "http":
             return
-        headers: dict[str, list[str]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        headers = headers_of(scope)
         now = self._clock.now().timestamp()
         refused = verdict(self._rules, scope["method"], headers, path=scope["path"], now=now)
-        limit = limit_of(scope["path"])
-        refused = refused or _too_long(headers, limit)
         guarded = _with_headers(send)
         if refused is not None:
-            answer = sign_in() if _may_sign_in(refused, scope["method"], headers) else refusal_answer(refused)
+            answer = sign_in() if refused.code == "unauthorized" and wants_page(scope) else refusal_answer(refused)
             await answer(scope, receive, guarded)
             return
-        await self._app(scope, _bounded(receive, limit), guarded)
-
-
-def _may_sign_in(refused: Refused, method: str, headers: Mapping[str, list[str]]) -> bool:
-    """Whether a person with a browser lacks the token: only then there is a page that asks for it."""
-    page = any("text/html" in value for value in headers.get("accept", []))
-    return refused.code == "unauthorized" and method == "GET" and page
-
-
-def _too_long(headers: Mapping[str, list[str]], limit: int) -> Refused | None:
-    length = headers.get("content-length", ["0"])[0]
-    if length.isdigit() and int(length) <= limit:
-        return None
-    return Refused("too_large", f"The request's body is longer than {limit} bytes.", "Send less at once.")
-
-
-def _bounded(receive: Receive, limit: int) -> Receive:
-    """A body without a length is cut off by the same limit: the connection counts as lost."""
-    seen = 0
-
-    async def bounded() -> Message:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        return message if seen <= limit else {"type": "http.disconnect"}
-
-    return bounded
+        await self._app(scope, receive, guarded)
 
 
 def _with_headers(send: Send) -> Send:

@@ -2,15 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from engine.states import RunStatus
+
+BAD_TEXT = "bad_text"
+"""The kind of finding for a text that no store can hold."""
+MOST = 2**53 - 1
+Count = Annotated[int, Field(ge=0, le=MOST)]
+"""A number that every reader of JSON, and a store, can count with."""
+Reason = Annotated[str, Field(max_length=1000)]
+"""A sentence for the record."""
+RUN_ID = r"^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$"
+"""A run's id, or none."""
+Title = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": 500})]
+Text = Annotated[str, Field(json_schema_extra={"minLength": 1})]
 
 
 class Body(BaseModel):
     """What all bodies share."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _texts(cls, given: Any) -> Any:
+        """Texts are valid Unicode; a NUL is told by whoever knows what the text is for."""
+        if _broken(given):
+            raise PydanticCustomError(BAD_TEXT, "it should hold valid Unicode, and a lone surrogate is none")
+        return given
+
+
+def _broken(value: Any) -> bool:
+    """Whether there is a lone surrogate in any text of a JSON value."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting += [*each, *each.values()]
+        elif isinstance(each, list):
+            waiting += each
+        elif isinstance(each, str) and not each.isascii() and not _encodes(each):
+            return True
+    return False
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class CardBody(Body):
@@ -32,7 +77,7 @@ class CardBody(Body):
 class CreateCard(CardBody):
     """``POST /api/cards``."""
 
-    title: str
+    title: Title
     board: str = ""
 
 
@@ -47,10 +92,10 @@ class PatchCard(CardBody):
 class MoveCard(Body):
     """``POST /api/cards/{id}/move``."""
 
-    to: str
+    to: Text
     expect: str | None = None
     version: str | int | None = None
-    reason: str = ""
+    reason: Reason = ""
 
 
 class Filters(BaseModel):
@@ -69,25 +114,31 @@ class CardFilters(Filters):
     text: str = ""
     archived: bool = False
     view: str = ""
-    limit: int | None = Field(default=None, ge=0)
-    offset: int = Field(default=0, ge=0)
+    limit: Count | None = None
+    offset: Count = 0
     board: str = ""
 
 
 class RunPage(Filters):
     """``GET /api/runs``; ``status`` may be repeated, a ``limit`` of 0 lists all."""
 
-    status: list[str] = []
+    status: list[RunStatus] = []
     workflow: str = ""
-    limit: int = Field(default=0, ge=0)
-    offset: int = Field(default=0, ge=0)
+    limit: Count = 0
+    offset: Count = 0
 
 
 class EventPage(Filters):
     """``GET /api/runs/{id}/events``: what came after ``since``, at most ``limit``."""
 
-    since: int = Field(default=0, ge=0)
-    limit: int = Field(default=1000, ge=1)
+    since: Count = 0
+    limit: int = Field(default=1000, ge=1, le=MOST)
+
+
+class HistoryPage(EventPage):
+    """``GET /api/cards/{id}/history``: the same, of a card of ``board``."""
+
+    board: str = ""
 
 
 class PlaceCard(Body):
@@ -100,17 +151,17 @@ class PlaceCard(Body):
 class CommentCard(Body):
     """``POST /api/cards/{id}/comments``."""
 
-    text: str
+    text: Text
 
 
 class Budget(Body):
     """Caps asked for with a resume; what is not named is inherited. ``max_duration`` as people write it, ``4h``."""
 
     max_cost_usd: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    max_tokens: int = Field(default=0, ge=0)
+    max_tokens: Count = 0
     max_duration: str = ""
-    max_iterations: int = Field(default=0, ge=0)
-    max_parallel_branches: int = Field(default=0, ge=0)
+    max_iterations: Count = 0
+    max_parallel_branches: Count = 0
 
 
 class Upload(Body):
@@ -133,7 +184,7 @@ class ResumeRun(Body):
 class CancelRun(Body):
     """``POST /api/runs/{id}/cancel``."""
 
-    reason: str = ""
+    reason: Reason = ""
 
 
 class RewindRun(Body):
@@ -141,7 +192,7 @@ class RewindRun(Body):
 
     node: str = ""
     auto: bool = False
-    restore_scope: str = ""
+    restore_scope: Literal["", "produced", "full", "none"] = ""
     keep_files: bool = False
     file: str | None = None
 
@@ -155,7 +206,7 @@ class SignIn(Body):
 class PauseDispatcher(Body):
     """``POST /api/dispatcher/pause``: ``pause`` starts nothing, ``drain`` lets what exists come to its end."""
 
-    mode: str = Field(default="pause", pattern="^(pause|drain)$")
+    mode: Literal["pause", "drain"] = "pause"
 
 
 class Nothing(Body):

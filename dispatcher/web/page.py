@@ -51,6 +51,11 @@ def sign_in() -> HTMLResponse:
     return page("login.html", {"name": "Pointsman"}, 401)
 
 
+def refusal_page(error: object, status: int) -> HTMLResponse:
+    """What was found and what to do, for a person whose browser asked for a page."""
+    return page("refused.html", {"name": "Pointsman", "error": error}, status)
+
+
 def page(name: str, model: Mapping[str, Any], status: int = 200) -> HTMLResponse:
     """A page from its template."""
     return HTMLResponse(_environment().get_template(name).render(model), status)
@@ -60,10 +65,21 @@ def page(name: str, model: Mapping[str, Any], status: int = 200) -> HTMLResponse
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["sentence"] = sentence
+    return made
+
+
+def sentence(text: object) -> str:
+    """A text that may have been written without capital and full stop, with both."""
+    told = str(text).strip()
+    first, rest = told[:1], told[1:]
+    word = told.split(" ", 1)[0]
+    begun = f"{first.upper()}{rest}" if word.isalpha() else told
+    return begun if not begun or begun[-1] in ".!?…:" else f"{begun}."

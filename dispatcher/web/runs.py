@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
@@ -18,8 +18,10 @@ from fastapi.responses import Response
 from config.durations import parse_duration
 from dispatcher import log
 from dispatcher.refusals import Refused
+from dispatcher.web import answered
 from dispatcher.web.answers import Document, next_page
 from dispatcher.web.backstage import Backstage, Behind
+from dispatcher.web.contract import refusals
 from dispatcher.web.models import Budget, CancelRun, EventPage, Nothing, ResumeRun, RewindRun, RunPage
 from dispatcher.web.stream import event_stream
 from dispatcher.web.uploads import placed
@@ -31,6 +33,10 @@ from engine.states import requires_answers
 from engine.store.changes import RunFilter
 
 router = APIRouter(prefix="/api/runs", tags=["runs"], default_response_class=Document)
+READ, CHANGE = refusals(404, 410), refusals(404, 409, 410)
+STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"schema": {"type": "string", "description": "one event per id"}}}}
+}
 
 _log = log.get(__name__)
 
@@ -40,9 +46,14 @@ CLAIM_SECONDS = 30.0
 """How long an admitted resume may take to be claimed before the answer says that it was not."""
 NO_BASELINE = "no_baseline"
 """Why a list of commits is not available: the run has no commit to compare with."""
+Seen = Annotated[
+    str, Header(alias="Last-Event-ID", pattern=r"^\d{0,18}$", description="go on behind this event of the stream")
+]
+_AS_IT_IS, _NO_REASON = ResumeRun(), CancelRun()
+"""What an empty body says."""
 
 
-@router.get("")
+@router.get("", response_model=answered.Runs)
 def list_runs(request: Request, behind: Behind, wanted: Annotated[RunPage, Query()]) -> Document:
     """All runs that pass the filters, newest first, without outputs; with a limit, ``Link`` names the next page."""
     asked = wanted.offset + wanted.limit if wanted.limit else 0
@@ -55,32 +66,27 @@ def list_runs(request: Request, behind: Behind, wanted: Annotated[RunPage, Query
     return Document(document, headers=next_page(request, wanted.limit, wanted.offset, shown))
 
 
-@router.get("/{run_id}")
+@router.get("/{run_id}", response_model=answered.Run, responses=READ)
 def show_run(behind: Behind, run_id: str) -> Document:
     """The run document: 404 for one that never was, 410 for a deleted one."""
     return Document(run_document(behind.wiring.engine.inspect(run_id)))
 
 
-@router.get("/{run_id}/events", response_model=None)
+@router.get("/{run_id}/events", response_model=answered.Timeline, responses={**READ, **STREAM})
 def run_events(
-    behind: Behind,
-    run_id: str,
-    wanted: Annotated[EventPage, Query()],
-    accept: Annotated[str, Header()] = "",
-    last_event_id: Annotated[str, Header()] = "",
+    request: Request, behind: Behind, run_id: str, wanted: Annotated[EventPage, Query()], last_event_id: Seen = ""
 ) -> Response:
     """The timeline above ``since``: a page of JSON, or with ``Accept: text/event-stream`` a stream to the run's end."""
     behind.wiring.store.runs.get(run_id)
-    if "text/event-stream" in accept:
-        start = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else wanted.since
-        return event_stream(behind, run_id, start)
+    if "text/event-stream" in request.headers.get("accept", ""):
+        return event_stream(behind, run_id, int(last_event_id) if last_event_id else wanted.since)
     events = behind.wiring.store.timeline.events(run_id, wanted.since, wanted.limit)
     found = [event_document(event) for event in events]
     return Document({"events": found, "more": len(found) == wanted.limit})
 
 
-@router.post("/{run_id}/resume", status_code=202)
-def resume_run(behind: Behind, run_id: str, body: ResumeRun) -> Document:
+@router.post("/{run_id}/resume", status_code=202, response_model=answered.RunSummary, responses=CHANGE)
+def resume_run(behind: Behind, run_id: str, body: ResumeRun = _AS_IT_IS) -> Document:
     """Admit a resume (404, 409, 422 leave the run as it was), then execute it; 202 once the run is claimed."""
     record = behind.wiring.store.runs.get(run_id)
     answers = body.answers if body.answers or requires_answers(record.status) else None
@@ -100,22 +106,22 @@ def resume_run(behind: Behind, run_id: str, body: ResumeRun) -> Document:
     return Document(summary_document(behind.wiring.store.runs.get(run_id)), 202)
 
 
-@router.post("/{run_id}/cancel")
-def cancel_run(behind: Behind, run_id: str, body: CancelRun) -> Document:
+@router.post("/{run_id}/cancel", response_model=answered.RunSummary, responses=CHANGE)
+def cancel_run(behind: Behind, run_id: str, body: CancelRun = _NO_REASON) -> Document:
     """Cancel a run; its status is written when this answers."""
     record = behind.wiring.engine.cancel(run_id, body.reason)
     behind.door.refresh("http")
     return Document(summary_document(record))
 
 
-@router.post("/{run_id}/pause", status_code=202)
+@router.post("/{run_id}/pause", status_code=202, response_model=answered.RunSummary, responses=CHANGE)
 def pause_run(behind: Behind, run_id: str, _body: Nothing | None = None) -> Document:
     """Ask a running run to pause at its next node boundary."""
     behind.wiring.engine.pause(run_id)
     return Document(summary_document(behind.wiring.store.runs.get(run_id)), 202)
 
 
-@router.post("/{run_id}/rewind")
+@router.post("/{run_id}/rewind", response_model=answered.RewoundRun, responses=CHANGE)
 def rewind_run(behind: Behind, run_id: str, body: RewindRun) -> Document:
     """Move a stopped run back to a node; 404, 409 and 422 leave it as it was, unless the answer says otherwise."""
     if bool(body.node) == body.auto:
@@ -128,7 +134,7 @@ def rewind_run(behind: Behind, run_id: str, body: RewindRun) -> Document:
     return Document({**document, "rewound": dict(rewound.data), "changes": dict(rewound.changes)})
 
 
-@router.get("/{run_id}/commits")
+@router.get("/{run_id}/commits", response_model=answered.Commits, responses=CHANGE)
 def run_commits(behind: Behind, run_id: str) -> Document:
     """What a run of ``worktree: auto`` committed, oldest first; not available where it worked in a plain folder."""
     found = behind.wiring.engine.commits(run_id)

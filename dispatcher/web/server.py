@@ -17,6 +17,7 @@ from dispatcher.refusals import Refused
 from dispatcher.web.app import make_app
 from dispatcher.web.backstage import Backstage
 from dispatcher.web.guard import Rules
+from dispatcher.web.patience import Patient
 from dispatcher.web.ports import holder_of
 
 BACKLOG = 128
@@ -57,7 +58,10 @@ class WebServer:
         self._socket = bound(self._listener.host, self._listener.port)
         config = uvicorn.Config(
             make_app(self._backstage, rules),
+            http=Patient,
+            ws="none",
             log_config=None,
+            log_level="error",
             access_log=False,
             lifespan="off",
             server_header=False,

@@ -221,9 +221,14 @@ def endpoints() -> str:
     """method, path, what it does, from the app's own contract."""
     from fastapi.routing import APIRoute
 
-    from dispatcher.web import cards, control, runs
+    from dispatcher.web import cards, control, deliveries, runs
 
-    routes = [route for each in (control, cards, runs) for route in each.router.routes if isinstance(route, APIRoute)]
+    routes = [
+        route
+        for each in (control, deliveries, cards, runs)
+        for route in each.router.routes
+        if isinstance(route, APIRoute)
+    ]
     rows = ((f"`{'/'.join(route.methods)} {route.path}`", route.description.split("\n")[0]) for route in routes)
     return markdown(["request", "does"], rows)
 

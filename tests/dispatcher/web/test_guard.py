@@ -11,7 +11,8 @@ import pytest
 
 from dispatcher.refusals import Refused
 from dispatcher.web.backstage import Backstage
-from dispatcher.web.guard import BODY_LIMIT, Rules, verdict
+from dispatcher.web.guard import Rules, verdict
+from dispatcher.web.intake import BODY_LIMIT, unfit
 from dispatcher.web.server import Listener, WebServer, bound
 
 LOCAL = Rules.of("127.0.0.1", (), "")
@@ -22,7 +23,8 @@ def ask(rules: Rules, method: str = "POST", **headers: str) -> str:
     given = {"host": "127.0.0.1:4892", "content-type": "application/json"} | {
         name.replace("_", "-"): value for name, value in headers.items()
     }
-    refused = verdict(rules, method, {name: [value] for name, value in given.items() if value})
+    told = {name: [value] for name, value in given.items() if value}
+    refused = verdict(rules, method, told) or unfit(method, told)
     return refused.code if refused is not None else ""
 
 
@@ -106,7 +108,7 @@ def test_a_body_above_the_limit_is_refused_before_it_is_read(server: WebServer) 
 def test_a_body_without_a_length_is_cut_off_by_the_same_limit(client: httpx.Client) -> None:
     endless = (b" " * 65536 for _ in range(BODY_LIMIT // 65536 + 2))
     answer = client.post("/api/cards", content=endless, headers={"Content-Type": "application/json"})
-    assert answer.status_code in {400, 413}
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
 
 
 def test_with_a_token_nothing_is_answered_without_it(backstage: Backstage) -> None:
