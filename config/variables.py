@@ -48,10 +48,12 @@ def _amount(text: str) -> float:
 
 
 def _ratio(text: str) -> float:
-    value = 0.0 if text.lower() == "off" else float(text)
-    if not 0 <= value <= 1:
-        raise ValueError("not between 0 and 1")
-    return value
+    """A ratio from 0 to 1. Everything else is 0, as ``off`` is: in doubt nothing passes a cap (engine.md 10.3)."""
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if 0 <= value <= 1 else 0.0
 
 
 def _duration(text: str) -> float:
@@ -82,7 +84,7 @@ _READERS: Mapping[str, tuple[Callable[[str], int | float | str], str]] = {
     "auto_resume": (_count, _NUMBER),
     "schema_repairs": (_count, _NUMBER),
     "node_max_transient_retries": (_count, _NUMBER),
-    "budget_exit_grace": (_ratio, 'Give a ratio from 0 to 1, or "off".'),
+    "budget_exit_grace": (_ratio, ""),
     "max_cost_per_day_usd": (_amount, _NUMBER),
     "branch_cancel_grace": (_duration, _DURATION),
     "reconcile_interval": (_duration, _DURATION),

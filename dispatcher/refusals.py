@@ -131,7 +131,7 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "lease_lost": _UNAVAILABLE,
         "store_full": _UNAVAILABLE,
         "store_unreachable": _UNAVAILABLE,
-        "schema_newer": FAILED,
+        "schema_newer": Meaning(5, 503),
         "record_unreadable": FAILED,
         "card_unreadable": FAILED,
         "port_in_use": FAILED,

@@ -84,6 +84,8 @@ class _Assembly:
         self._inline_prompts()
         self.draft.features.extend(self.reader.features)
         for edge in self.draft.edges:
+            if self.draft.ends_at(edge.source):
+                continue
             self.draft.outgoing.setdefault(edge.source, []).append(edge)
             self.draft.incoming.setdefault(edge.target, []).append(edge)
         return self.draft

@@ -145,6 +145,10 @@ class Draft:
         """Whether an edge or reference may name ``node`` without a further mistake."""
         return node in self.nodes or node in TERMINALS or node in self.unclear or self.incomplete
 
+    def ends_at(self, node: str) -> bool:
+        """Whether a run ends at ``node``: an edge out of it is X007, and no edge for anything else."""
+        return node in TERMINALS or (node in self.nodes and self.nodes[node].kind == "fail")
+
     def other(self, kind: str) -> dict[str, OtherDraft]:
         """Declarations of a kind that is neither node nor data: cursors, secrets, attachments …"""
         return self.others.get(kind, {})

@@ -123,7 +123,7 @@ def _bindings(use: Use, group: Declaration, found: Diagnostics) -> dict[str, str
     if problems:
         expected = ", ".join(group.parameters) or "none"
         found.add("C117", use, group=group.name, problem=", ".join(problems), expected=expected)
-    return {**dict.fromkeys(group.parameters, ""), **given}
+    return {**{name: name for name in group.parameters}, **given}  # a word, so that nothing else is said of its place
 
 
 class _Copy:

@@ -48,6 +48,9 @@ INTERPRETERS = MappingProxyType(
 )
 """language -> the start of the argument list; the script's path follows."""
 
+SUFFIXES = MappingProxyType({"node": "js", "python": "py", "python3": "py"})
+"""language -> the ending of its files, where it is not the language itself: `.node` means machine code to node."""
+
 
 REQUIRED, RECOVER, BEST_EFFORT = "required", "recover", "best_effort"
 """What follows when a postcondition does not hold: the node fails; the command is run again; a warning."""
@@ -158,7 +161,7 @@ def _argv(context: NodeContext, node: ToolNode) -> tuple[str, ...]:
 def _script_file(context: NodeContext, language: str, text: str) -> Path:
     folder = context.folders.run / "scripts"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / f"{context.label}.{language}"
+    path = folder / f"{context.label}.{SUFFIXES.get(language, language)}"
     path.touch(mode=0o600)
     path.write_text(text, encoding="utf-8")
     return path

@@ -6,6 +6,7 @@ price of one more pass. Nothing here waits, writes or reads a clock. Implements 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -35,6 +36,9 @@ FLAGS = {
     Axis.DURATION: "--max-duration",
 }
 """axis -> the flag that raises its cap."""
+
+WHOLE = frozenset([Axis.ITERATIONS, Axis.TOKENS])
+"""Axes whose flag takes whole numbers only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +100,10 @@ class Refused:
     @property
     def message(self) -> str:
         """What was found, and what would change it."""
-        flag = FLAGS[self.reading.axis]
-        return f"{self.reading.sentence()}; resume with {flag} above {_number(self.reading.used / REFUSE_AT)} to go on"
+        axis, bound = self.reading.axis, self.reading.used / REFUSE_AT
+        above = f"{math.floor(bound)}" if axis in WHOLE else _number(bound)
+        unit = "s" if axis is Axis.DURATION else ""
+        return f"{self.reading.sentence()}; resume with {FLAGS[axis]} above {above}{unit} to go on"
 
 
 @dataclass(frozen=True, slots=True)

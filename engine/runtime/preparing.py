@@ -20,6 +20,7 @@ from engine.nodes.base import Limit, NodeContext, no_questions
 from engine.outcome import Question
 from engine.runtime.attempt import Line
 from engine.runtime.budget import remaining_duration
+from engine.runtime.classify import NodeFailure
 from engine.runtime.gates import grace_of
 from engine.runtime.inputs import build_input, participating
 from engine.runtime.loops import iterations
@@ -173,12 +174,19 @@ def _ceiling(seconds: float) -> Limit:
 
 
 def own_timeout(node: Node, environment: Mapping[str, str]) -> float:
-    """The node's own limit in seconds, 0 for none; an environment form is read now (language.md 2.6)."""
+    """The node's own limit in seconds, 0 for none; an environment form is read now (language.md 2.6).
+
+    Raises NodeFailure where it gives no duration: a node that is to have a limit never runs without one.
+    """
     if not isinstance(node, ToolNode | AgentNode | SignalNode):
         return 0.0
     if node.timeout or not node.timeout_text:
         return node.timeout
-    try:
-        return parse_duration(expand(node.timeout_text, environment))
-    except DurationError:
+    text = expand(node.timeout_text, environment)
+    if not text and not isinstance(node, SignalNode):
         return 0.0
+    try:
+        return parse_duration(text)
+    except DurationError as problem:
+        told = f'the timeout of node {node.name}, {node.timeout_text}, is "{text}" here, which is no duration'
+        raise NodeFailure(FailureCode.EXPRESSION_FAILED, f"{told}; give one such as 20m") from problem

@@ -61,7 +61,7 @@ def _known(host: Host, child: str) -> RunRecord | None:
 def _start(line: Line, step: Step, key: str) -> RunRecord:
     node, attempt = step.node, line.attempt
     assert isinstance(node, SubbotNode)
-    if _depth(attempt.host.store, attempt.run_id) >= DEEPEST:
+    if _depth(attempt.host.store, attempt.run_id) > DEEPEST:
         raise RecursionError(f"child runs nest deeper than {DEEPEST}")
     child = attempt.ids.new()
     workspace = attempt.folders.workspace
@@ -120,6 +120,7 @@ def _resuming(line: Line, step: Step, record: RunRecord, *, attended: bool) -> R
 
 
 def _depth(store: Store, run_id: str) -> int:
+    """How deep a child of ``run_id`` lies: 1 below a run that nobody called."""
     depth, parent = 0, run_id
     while parent and depth <= DEEPEST:
         parent = store.runs.get(parent).parent_id

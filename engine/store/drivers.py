@@ -95,7 +95,7 @@ class Driver(Protocol):
         ...
 
     def stored_revision(self, raw: Any) -> str:
-        """The revision of the store, empty for one without tables."""
+        """The revision of the store, empty for one without tables. Raises StoreUnreachable for another's database."""
         ...
 
     @property

@@ -57,8 +57,9 @@ def bring_up(database: Opened) -> None:
     driver = database.driver
     with driver.migrating():
         with database.exclusive() as raw:
+            stored = driver.stored_revision(raw)
             driver.make_ready(raw)
-            if is_current(driver.stored_revision(raw)) or driver.made_from(raw, snapshot.script()):
+            if is_current(stored) or driver.made_from(raw, snapshot.script()):
                 return
         from engine.store.migrations import upgrade
 

@@ -203,9 +203,13 @@ class Sqlite:
         return bool(raw.execute("PRAGMA journal_mode").fetchone()[0] == "wal")
 
     def stored_revision(self, raw: Any) -> str:
-        """The revision of the store, empty for one without tables."""
+        """The revision of the store, empty for one without tables. Raises StoreUnreachable for another's database."""
         known = raw.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
         row = raw.execute("SELECT version_num FROM alembic_version").fetchone() if known else None
+        other = None if known else raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchone()
+        if other:
+            message = f"{self.path} is the database of another program: it has a table {other[0]}"
+            raise StoreUnreachable(message, "name another file with --store-url, or another folder with --store-dir")
         return str(row[0]) if row else ""
 
     @contextmanager

@@ -29,7 +29,14 @@ def test_values_are_read_with_their_units() -> None:
     )
 
 
-@pytest.mark.parametrize("field", Variables.__slots__)
+def test_an_exit_grace_that_is_no_ratio_is_none() -> None:
+    """engine.md 10.3."""
+    for text in ("off", "OFF", "0", "nonsense", "-1", "1.5", "nan"):
+        assert read_variables({"POINTSMAN_BUDGET_EXIT_GRACE": text}).budget_exit_grace == 0
+    assert read_variables({"POINTSMAN_BUDGET_EXIT_GRACE": "0.25"}).budget_exit_grace == 0.25
+
+
+@pytest.mark.parametrize("field", sorted({*Variables.__slots__} - {"budget_exit_grace"}))
 def test_every_bad_value_is_refused_with_the_name_of_its_variable(field: str) -> None:
     for bad in {"host_id": ("two words", "a/b", "x" * 101)}.get(field, ("nonsense", "-1", "nan")):
         with pytest.raises(ConfigError) as refused:

@@ -76,7 +76,7 @@ def _memory(context: Context, node: NodeDraft) -> None:
         return
     scope = memory.scalar("scope")
     if scope is not None and not scope.text.strip():
-        context.found.add("C048", scope, node=node.name, found=scope.text)
+        context.found.add("C048", scope, node=node.name, found="an empty text")
     enabled = memory.items.get("enabled")
     if enabled is not None and enabled.data is False:
         stray = next((key for key in ("read", "write", "pre_compact_inject") if memory.flag(key)), "")

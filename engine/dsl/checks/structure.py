@@ -27,8 +27,7 @@ def _edge_names(context: Context) -> None:
             if not draft.knows(name):
                 hint = suggestion(name, names, f"declare `{name}`")
                 draft.found.add("C001", span, edge=edge.label, name=name, hint=hint)
-        source = draft.nodes.get(edge.source)
-        if edge.source in TERMINALS or (source is not None and source.kind == "fail"):
+        if draft.ends_at(edge.source):
             draft.found.add("X007", edge, edge=edge.label, name=edge.source)
 
 

@@ -52,6 +52,7 @@ def test_smallest_source_draws_its_code_with_place_and_hint(code: str, tmp_path:
     assert hit.message
     assert hit.hint
     assert "\n" not in hit.message + hit.hint
+    assert "``" not in hit.message + hit.hint
     assert hit.line >= 1
     assert hit.column >= 1
     if case.line:
@@ -152,3 +153,20 @@ def test_one_mistake_draws_one_finding(text: str, wanted: list[str]) -> None:
 def test_hints_name_what_was_meant(text: str, hint: str) -> None:
     """language.md 14"""
     assert any(hint in one.hint for one in load_text(text).diagnostics), load_text(text).diagnostics
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (TOOL + FLOW + "  done -> a\n", ["X007"]),
+        (TOOL + "fail f:\n  code: MINE\n" + FLOW.replace("done", "f") + "  f -> a\n", ["X007"]),
+        (
+            'group g(p):\n  compute m:\n    expr:\n      x: "{{params.p}} + 1"\nuse g as a\n'
+            + FLOW.replace("a -> done", "a.m -> done").replace("entry: a", "entry: a.m"),
+            ["C117"],
+        ),
+    ],
+    ids=["an edge out of done", "an edge out of a named fail", "a parameter that is not given"],
+)
+def test_one_mistake_is_said_once(text: str, found: list[str], tmp_path: Path) -> None:
+    assert codes(load_case(tmp_path, Case(text))) == found

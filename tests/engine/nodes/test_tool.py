@@ -107,6 +107,30 @@ def test_a_tool_sees_its_run_and_no_secret(engine: Rig) -> None:
     assert "POINTSMAN_AUTO_RESUME" not in seen
 
 
+def test_a_script_for_node_is_no_machine_code(engine: Rig) -> None:
+    """language.md 5.5: `node` and `js` are one language, and `.node` is the ending of something else."""
+    text = "tool t:\n  language: node\n  script: `console.log('{\"n\":1}')`\nworkflow w:\n  entry: t\n  t -> done\n"
+    assert engine.run(text).status == RunStatus.FINISHED
+    assert engine.outputs()["t"] == {"n": 1}
+
+
+def test_a_limit_from_the_environment_that_is_none_fails_the_node(engine: Rig) -> None:
+    """language.md 2.6: nothing runs, or waits, without the limit that it was to have."""
+    tail = "workflow w:\n  entry: t\n  t -> done\n"
+    rig = engine.other(environment={"LIMIT": "20"})
+    for number, text in enumerate(
+        (
+            'tool t:\n  command: `echo x >> trace`\n  timeout: "$LIMIT"\n',
+            'wait t:\n  event: "e"\n  timeout: "$LIMIT"\n',
+            'wait t:\n  event: "e"\n  timeout: "$NOT_SET"\n',
+        )
+    ):
+        record = rig.run(text + tail, run_id=f"r{number}")
+        assert record.failure_code == FailureCode.EXPRESSION_FAILED
+        assert "no duration" in record.error
+    assert not (rig.workspace / "trace").exists()
+
+
 def test_scripts_in_each_language_read_their_values(engine: Rig) -> None:
     text = """
 vars:

@@ -116,3 +116,13 @@ def test_whoever_is_let_through_has_room_or_grace(count: int, cap: int) -> None:
     if isinstance(verdict, Grace):
         assert count < 0.9 * cap or cap <= count < 1.1 * cap
         assert bool(verdict.axes) is (count >= cap)
+
+
+def test_a_refusal_names_a_cap_that_its_flag_takes() -> None:
+    """4.3: whole numbers for counts, a unit for a duration."""
+    counted = before_node(used(4), Caps(iterations=3), GRACE)
+    timed = before_node(Spent(elapsed_ns=int(0.5 * HOUR)), Caps(duration=100.0), GRACE)
+    assert isinstance(counted, Refused)
+    assert counted.message.endswith("resume with --max-iterations above 4 to go on")
+    assert isinstance(timed, Refused)
+    assert timed.message.endswith("resume with --max-duration above 2000s to go on")

@@ -238,3 +238,16 @@ def test_a_file_that_may_not_grow_is_called_full(tmp_path: Path) -> None:
     )
     output, errors = python(code, url(tmp_path)).communicate()
     assert output == "full\n1\n", errors
+
+
+def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+    """2.3: neither "table run already exists" nor our tables beside theirs."""
+    path = tmp_path / "app.db"
+    raw = sqlite3.connect(path)
+    raw.execute("CREATE TABLE run (id)")
+    raw.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreUnreachable, match="another program: it has a table run") as refusal:
+        Database.open(f"sqlite:///{path}")
+    assert "--store-url" in refusal.value.hint
+    assert path.read_bytes() == before
