@@ -44,13 +44,14 @@ class Us:
 
 @dataclass(frozen=True, slots=True)
 class BoardPatient:
-    """One board. ``calls`` counts the requests so far; ``last`` is the newest delivery that came in; ``us`` tells our
-    own claims from those of other stores."""
+    """One board. ``calls`` counts the requests so far, ``seconds`` is a clock that never steps; ``last`` is the newest
+    delivery that came in; ``us`` tells our own claims from those of other stores."""
 
     settings: Settings
     given: BoardSettings
     reader: BoardReader
     calls: Callable[[], int]
+    seconds: Callable[[], float]
     last: Received | None
     us: Us = Us()
 
@@ -126,15 +127,18 @@ def _labels(patient: BoardPatient, found: Mapping[str, Resolved], names: Iterabl
 
 def _cards(patient: BoardPatient) -> Generator[Finding, None, tuple[Card, ...]]:
     """One listing of all open cards; what it shows of cards outside columns."""
-    before, begun = patient.calls(), patient.reader.clock.now()
+    before, begun = patient.calls(), patient.seconds()
     try:
         listing = patient.reader.list_cards(None)
     except ConnectorError as error:
         yield failed("board.read", f"{patient.name}: the cards cannot be read: {error.message}", error.hint)
         return ()
-    seconds = (patient.reader.clock.now() - begun).total_seconds()
+    seconds = patient.seconds() - begun
     told = f"{len(listing.cards)} open cards in {seconds:.1f} s by {patient.calls() - before} calls"
-    if listing.complete or (listing.why.startswith("column lost")):
+    if seconds >= (limit := patient.settings.tick.board_deadline):
+        hint = "A tick calls such a board unreadable: raise tick.board_deadline, or ask why the forge is slow."
+        yield failed("board.read", f"{patient.name}: {told}, longer than tick.board_deadline ({limit:g} s)", hint)
+    elif listing.complete or listing.degraded:
         yield passed("board.read", f"{patient.name}: {told}")
     else:
         hint = "Nothing starts from an incomplete list; ask again, or look at the forge."

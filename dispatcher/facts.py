@@ -191,9 +191,7 @@ def board_facts(world: World, name: str) -> BoardFacts:
     facts: dict[str, object] = {}
     held = credential(read, world.station.boards[name].kind)
     if read.error and not held:
-        last = world.station.memory.last_complete.get(name)
-        age = f"{(world.now - last).total_seconds():.0f} s" if last else "never"
-        facts["unreadable"] = {"board": name, "error": read.error, "age": age}
+        facts["unreadable"] = unreadable(world, read)
     if read.standby:
         facts["standby"] = read.standby
     if read.degraded or name in world.station.removed:
@@ -209,6 +207,13 @@ def board_facts(world: World, name: str) -> BoardFacts:
         wip_full=_wip_full(world, read),
         **facts,  # type: ignore[arg-type]
     )
+
+
+def unreadable(world: World, read: BoardRead, error: str = "") -> Mapping[str, object]:
+    """What fills the text of a board that could not be read, as a whole or in ``error``."""
+    last = world.station.memory.last_complete.get(read.name)
+    age = f"{(world.now - last).total_seconds():.0f} s" if last else "never"
+    return {"board": read.name, "error": error or read.error, "age": age}
 
 
 def credential(read: BoardRead, kind: str) -> dict[Reason, Mapping[str, object]]:

@@ -78,7 +78,9 @@ def _board(
     if readable:
         live = {key[1]: row.comment_id for key, row in claims.of_board(wiring.ledger, board.name).items()}
         us = board_checkup.Us(claims.known_identity(wiring.ledger), live)
-    patient = board_checkup.BoardPatient(wiring.settings, board, reader, lambda: counted.calls, last, us)
+    patient = board_checkup.BoardPatient(
+        wiring.settings, board, reader, lambda: counted.calls, wiring.clock.monotonic, last, us
+    )
     yield from board_checkup.examine(patient)
 
 

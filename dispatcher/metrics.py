@@ -67,7 +67,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "pointsman_interrupts_total": _counter("cause", "runs stopped by the machine"),
         "pointsman_stops_overdue": _gauge("", "runs that were told to stop and go on"),
         "pointsman_breaker_open": _gauge("scope name", "1 while a circuit breaker is open"),
-        "pointsman_board_reads_total": _counter("board result", "reads of a board"),
+        "pointsman_board_reads_total": _counter("board result", "reads of a board: complete, partial, failed, late"),
         "pointsman_board_read_seconds": _histogram("board", "duration of reading a board"),
         "pointsman_board_last_complete_timestamp_seconds": _gauge("board", "last complete read, Unix time"),
         "pointsman_pending_moves": _gauge("board", "moves that no read has shown yet"),

@@ -72,9 +72,11 @@ def _shown(world: World, key: Key, decision: Decision) -> bool:
 
 
 def _may_go(world: World, key: Key) -> bool:
-    """A board that could not be read, or is another daemon's, proves nothing about its cards."""
+    """A board that could not be read as a whole, or is another daemon's, proves nothing about its cards, nor does a
+    card under way that could not be read by its id."""
     read = world.reads.get(key[0])
-    return read is None or not (read.error or read.standby)
+    known = key in world.cards or key in world.gone or key not in world.snapshot.active()
+    return read is None or (known and not (read.error or read.standby or read.partial))
 
 
 def _changed(known: IdleReason | None, decision: Decision) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar, cast
 
+from connectors.answer import StopReason
 from connectors.base import Board, Listing, Lookup
 from connectors.card import Card
 from connectors.errors import ConnectorError
@@ -28,6 +29,9 @@ LEAST_SPACE = 4 * 1024 * 1024
 """Bytes that must be free where the store lies; below, nothing new is begun."""
 STEP = 5.0
 """Seconds by which the two clocks may differ in one tick."""
+PARTIAL, DEGRADED = "partial", "degraded"
+EVENTS = {PARTIAL: "board.read_partial", DEGRADED: "board.degraded"}
+"""What is told of a board that was read and yet not as it should be."""
 WAITING_DEPS = "waiting_deps"
 """The column whose cards wait for their blockers (dispatcher.md 19)."""
 
@@ -90,20 +94,31 @@ def _columns(world: World, board: Board) -> BoardRead:
         with world.in_time(board.name):
             columns = _remembered(world, board, frozenset(), board.columns)
     except (ConnectorError, StoreError) as error:
-        _tell(world, board.name, "columns", error)
-        return BoardRead(board.name, error=error.message)
-    _tell(world, board.name, "columns", None)
+        seen = BoardRead(board.name)
+        _failed(world, seen, "columns", error.code, error.message)
+        return seen
+    _tell(world, board.name, "columns")
     return BoardRead(board.name, columns)
 
 
-def _tell(world: World, board: str, what: str, problem: ConnectorError | StoreError | None) -> None:
+def _failed(world: World, seen: BoardRead, what: str, code: str, error: str) -> None:
+    """This part of the board could not be read: it counts as unreadable, and says so when it took all of its time."""
+    if world.is_late(seen.name):
+        limit = world.station.settings.tick.board_deadline
+        seen.late, code = True, "late"
+        error = f"it took longer than {limit:g} s (tick.board_deadline): {error}"
+    seen.error = error.rstrip(".")
+    _tell(world, seen.name, what, code, seen.error)
+
+
+def _tell(world: World, board: str, what: str, code: str = "", error: str = "") -> None:
     """One line when a part of a board cannot be read, another when it can be again; none in between."""
     memory = world.station.memory
-    before, now = memory.unread.pop((board, what), ""), problem.code if problem is not None else ""
-    if problem is not None:
-        memory.unread[board, what] = now
-        if now != before:
-            _log.warning("board.read_failed", board=board, what=what, error=problem.message)
+    before = memory.unread.pop((board, what), "")
+    if code:
+        memory.unread[board, what] = code
+        if code != before:
+            _log.warning(EVENTS.get(code, "board.read_failed"), board=board, what=what, error=error)
     elif before:
         _log.info("board.recovered", board=board, what=what)
 
@@ -129,13 +144,12 @@ def read(world: World) -> None:
 
 def read_boards(world: World, names: Collection[str]) -> None:
     """T5 for these boards; of the others nothing is asked."""
-    clock, tally = world.station.clock, world.station.memory.tally
     if world.station.mirrors:
         from dispatcher.mirroring import mirror
 
         mirror(world)
     for name in names:
-        seen, since, board = world.reads[name], clock.monotonic(), world.station.boards[name]
+        seen, board = world.reads[name], world.station.boards[name]
         if seen.standby:
             continue
         if not seen.error:
@@ -143,13 +157,21 @@ def read_boards(world: World, names: Collection[str]) -> None:
                 _read_board(world, board, seen)
             standing = getattr(board, "standing", None)
             seen.credential = standing() if standing is not None else None
-        result = "failed" if seen.error else "partial" if seen.partial else "complete"
-        tally.count("pointsman_board_reads_total", board=name, result=result)
-        tally.observe("pointsman_board_read_seconds", clock.monotonic() - since, board=name)
+        world.mark()
     _read_by_id(world, [key for key in world.snapshot.active() if key[0] in names])
+    _measure(world, names)
     read_blockers(world, world.cards.values())
     world.know_links(world.listed)
     world.know_runs(link.last_run for link in world.links.values())
+
+
+def _measure(world: World, names: Iterable[str]) -> None:
+    """How reading each board went, and how long it took."""
+    tally = world.station.memory.tally
+    for seen in (world.reads[name] for name in names if not world.reads[name].standby):
+        result = "late" if seen.late else "failed" if seen.error else "partial" if seen.partial else "complete"
+        tally.count("pointsman_board_reads_total", board=seen.name, result=result)
+        tally.observe("pointsman_board_read_seconds", world.spent.get(seen.name, 0.0), board=seen.name)
 
 
 def read_blockers(world: World, waiting: Iterable[Card]) -> None:
@@ -183,14 +205,21 @@ def _read_board(world: World, board: Board, seen: BoardRead) -> None:
         cards = linked(listing.cards) if linked else listing.cards
         counts = counting() if counting and limits else _counted(listing.cards)
     except (ConnectorError, StoreError) as error:
-        seen.error = error.message
-        _tell(world, board.name, "lists", error)
+        _failed(world, seen, "cards", error.code, error.message)
         return
-    _tell(world, board.name, "lists", None)
+    if listing.stopped is StopReason.DEADLINE and (world.is_late(board.name) or not listing.cards):
+        _failed(world, seen, "cards", StopReason.DEADLINE.value, f"{len(listing.cards)} cards, then {listing.why}")
+        return
     seen.complete, seen.counts, seen.degraded = listing.complete, counts, listing.degraded
-    if not listing.complete:
-        seen.partial = {"n": len(listing.cards), "board": board.name, "why": listing.why or str(listing.stopped)}
+    if not (listing.complete or listing.degraded):
+        why = listing.why or str(listing.stopped)
+        seen.partial = {"n": len(listing.cards), "board": board.name, "why": why}
+        _tell(world, board.name, "cards", PARTIAL, why)
+    elif listing.degraded:
+        _tell(world, board.name, "cards", DEGRADED, listing.degraded)
     else:
+        _tell(world, board.name, "cards")
+    if listing.complete:
         world.station.memory.last_complete[board.name] = world.now
     for card in cards:
         key = (card.board, card.id)
@@ -227,19 +256,29 @@ def _read_by_id(world: World, keys: Collection[Key]) -> None:
     """Cards that no listing showed; only such a read can prove that one is gone."""
     by_board: dict[str, list[str]] = {}
     for board, card_id in keys:
-        if (board, card_id) not in world.listed and board in world.station.boards:
+        late = board in world.reads and world.reads[board].late
+        if (board, card_id) not in world.listed and board in world.station.boards and not late:
             by_board.setdefault(board, []).append(card_id)
     for name, ids in by_board.items():
         try:
             with world.in_time(name):
                 lookup = _look_up(world, world.station.boards[name], ids)
         except (ConnectorError, StoreError) as error:
-            _tell(world, name, "cards", error)
+            _tell_single(world, name, error.code, error.message)
             continue
-        _tell(world, name, "cards", None)
+        why = next((f"card {card_id}: {why}" for card_id, why in lookup.unread.items()), "")
+        _tell_single(world, name, "unread" if why else "", why)
         world.cards.update({(name, card_id): card for card_id, card in lookup.found.items()})
         world.gone.update({(name, card_id): absent.kind.value for card_id, absent in lookup.gone.items()})
         world.gone.update({(name, card_id): f"moved to {where}" for card_id, where in lookup.moved.items()})
+
+
+def _tell_single(world: World, board: str, code: str, error: str) -> None:
+    """What reading by id came to: it fails a card alone, unless it took all the time that the board has."""
+    if code and world.is_late(board):
+        _failed(world, world.columns_of(board), "single cards", code, error)
+    else:
+        _tell(world, board, "single cards", code, error)
 
 
 def _look_up(world: World, board: Board, ids: Collection[str]) -> Lookup:

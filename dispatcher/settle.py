@@ -137,7 +137,8 @@ def _unsaid(world: World) -> None:
 def _card(world: World, record: RunRecord, link: Link) -> Card | None:
     """The card, read by its id; the outcome of one that is gone is settled with nothing to move."""
     try:
-        answer = world.station.boards[link.board].get(link.card_id)
+        with world.in_time(link.board, single=True):
+            answer = world.station.boards[link.board].get(link.card_id)
     except (ConnectorError, KeyError) as error:
         _log.warning("board.read_failed", board=link.board, card_id=link.card_id, error=str(error))
         return None

@@ -104,10 +104,12 @@ def _route(world: World, card: Card) -> Route | None:
 
 def _second_look(world: World, wanted: Judged) -> Card | Decision:
     """S4: the card read by its id, and the gates again; a list may be older than the card."""
+    board = wanted.card.board
     try:
-        answer = world.station.boards[wanted.card.board].get(wanted.card.id)
+        with world.in_time(board, single=True):
+            answer = world.station.boards[board].get(wanted.card.id)
     except ConnectorError as error:
-        told = {"board": wanted.card.board, "error": error.message, "age": "–"}
+        told = facts.unreadable(world, world.reads[board], error.message.rstrip("."))
         return gates.held(wanted.decision, Reason.BOARD_UNREADABLE, told)
     if isinstance(answer, Absent):
         return gates.held(wanted.decision, Reason.CARD_GONE, {"status": answer.kind.value})

@@ -81,27 +81,34 @@ def _effects(world: World) -> Document:
 
 
 def _degraded(world: World) -> list[Document]:
-    found: list[Document] = []
+    """What is not as it should be, each with since when."""
+    known, found = world.station.memory.degraded_since, list(_troubles(world))
+    world.station.memory.degraded_since = {
+        (reason, board): known.get((reason, board), world.now) for reason, board, _ in found
+    }
+    since = world.station.memory.degraded_since
+    return [
+        {"code": reason.value, **({"board": board} if board else {}), "text": text}
+        | {"since": instant(since[reason, board])}
+        for reason, board, text in found
+    ]
+
+
+def _troubles(world: World) -> Iterator[tuple[Reason, str, str]]:
     if world.daemon.store_error:
-        text, _ = render(Reason.STORE_DEGRADED, {"error": world.daemon.store_error})
-        found.append({"code": Reason.STORE_DEGRADED.value, "text": text})
+        yield Reason.STORE_DEGRADED, "", render(Reason.STORE_DEGRADED, {"error": world.daemon.store_error})[0]
     for name in sorted(world.station.removed):
-        text, _ = render(Reason.BOARD_DEGRADED, {"board": name, "what": REMOVED})
-        found.append({"code": Reason.BOARD_DEGRADED.value, "board": name, "text": text})
-    for read in world.reads.values():
-        held = facts.credential(read, world.station.boards[read.name].kind)
+        yield Reason.BOARD_DEGRADED, name, render(Reason.BOARD_DEGRADED, {"board": name, "what": REMOVED})[0]
+    for name, read in world.reads.items():
+        held = facts.credential(read, world.station.boards[name].kind)
         for reason, told in held.items():
-            text, _ = render(reason, told)
-            found.append({"code": reason.value, "board": read.name, "text": text})
+            yield reason, name, render(reason, told)[0]
         if read.error and not held:
-            found.append({"code": Reason.BOARD_UNREADABLE.value, "board": read.name, "text": read.error})
+            yield Reason.BOARD_UNREADABLE, name, render(Reason.BOARD_UNREADABLE, facts.unreadable(world, read))[0]
         if read.degraded:
-            text, _ = render(Reason.BOARD_DEGRADED, {"board": read.name, "what": read.degraded})
-            found.append({"code": Reason.BOARD_DEGRADED.value, "board": read.name, "text": text})
+            yield Reason.BOARD_DEGRADED, name, render(Reason.BOARD_DEGRADED, {"board": name, "what": read.degraded})[0]
         if read.partial and not held:
-            text, _ = render(Reason.BOARD_PARTIAL, read.partial)
-            found.append({"code": Reason.BOARD_PARTIAL.value, "board": read.name, "text": text})
-    return found
+            yield Reason.BOARD_PARTIAL, name, render(Reason.BOARD_PARTIAL, read.partial)[0]
 
 
 def _card(world: World, key: Key) -> Document:
@@ -208,6 +215,15 @@ def _board(world: World, read: BoardRead) -> Document:
         "standby": dict(read.standby) if read.standby else None,
         "credential": _credential(read),
     }
+
+
+def last_read(state: Mapping[str, object]) -> str:
+    """When the board that was read to its end longest ago was, of those that are read here; in words."""
+    boards = state.get("boards")
+    rows = [row for row in boards if not row["standby"]] if isinstance(boards, list) else []
+    if not rows or any(row["last_complete_at"] is None for row in rows):
+        return "not every board was read yet" if rows else "no board was read yet"
+    return f"last complete read {min(row['last_complete_at'] for row in rows)[11:19]} UTC"
 
 
 def _credential(read: BoardRead) -> Document | None:

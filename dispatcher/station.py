@@ -198,6 +198,8 @@ class Memory:
     spent_today: float = 0.0
     looked_around: float | None = None
     full_since: dict[str, datetime] = field(default_factory=dict)
+    degraded_since: dict[tuple[str, str], datetime] = field(default_factory=dict)
+    """(code, board) -> since when something is not as it should be."""
     last_error: Trouble | None = None
 
     def begin_anew(self) -> None:

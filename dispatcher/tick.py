@@ -79,6 +79,7 @@ def observe_all(world: World) -> None:
 
 def careful(world: World, key: Key, work: Callable[[], None]) -> None:
     """Do one card's work; what goes wrong with it is written with its id and is that card's alone."""
+    world.mark()
     try:
         work()
     except StoreError:
@@ -110,7 +111,7 @@ WITHOUT_WRITES = ("begin", "read", "publish")
 def run(station: Station, mode: Mode) -> TickReport:
     """One tick. A store that fails in the middle ends it early and incomplete; nothing is half-decided by that."""
     station.memory.tick += 1
-    world = World(station, station.clock.now(), mode.dry, mode.pick, careful=careful)
+    world = World(station, station.clock.now(), mode.dry, mode.pick, careful=careful, mark=partial(mode.mark, ""))
     begun = station.clock.monotonic()
     with station.leadership.fencing():
         phases, error = _phases(world, mode)

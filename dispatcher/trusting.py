@@ -36,7 +36,8 @@ def judged(world: World, found: Candidate) -> Candidate:
     if (first.untrusted is None and first.body_changed is None) or not isinstance(board, Gatekeeper):
         return first
     try:
-        again = board.entered_again(found.card)
+        with world.in_time(found.card.board, single=True):
+            again = board.entered_again(found.card)
     except ConnectorError:
         return first
     if again is None:
@@ -52,11 +53,12 @@ def _judged(world: World, found: Candidate) -> Candidate:
     if trust.who == "anyone" or not isinstance(board, Gatekeeper):
         return found
     try:
-        who = "" if card.column_by is MoverKind.PERSON else board.entrant(card)
-        if who and not _may(trust, board, who):
-            return found._replace(untrusted={"who": who, "board": card.board})
-        if trust.pin_body and not board.unchanged(card) and not _may(trust, board, card.author):
-            return found._replace(body_changed={"who": who or "a person"})
+        with world.in_time(card.board, single=True):
+            who = "" if card.column_by is MoverKind.PERSON else board.entrant(card)
+            if who and not _may(trust, board, who):
+                return found._replace(untrusted={"who": who, "board": card.board})
+            if trust.pin_body and not board.unchanged(card) and not _may(trust, board, card.author):
+                return found._replace(body_changed={"who": who or "a person"})
     except ConnectorError as error:
         return found._replace(untrusted={"who": f"whoever moved it in ({error.message})", "board": card.board})
     return found

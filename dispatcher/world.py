@@ -32,6 +32,8 @@ from engine.run import RunRecord
 from engine.store.changes import Listing
 
 T = TypeVar("T")
+HARDLY = 0.02
+"""Seconds that are too few for another request."""
 Gauges = Mapping[str, Mapping[tuple[str, ...], float]]
 """By name of a metric: its values by label values, in the order of the table."""
 
@@ -52,6 +54,8 @@ class BoardRead:
     columns: tuple[Column, ...] = ()
     complete: bool = False
     error: str = ""
+    late: bool = False
+    """Whether it could not be read because it took longer than ``tick.board_deadline``."""
     partial: Mapping[str, object] | None = None
     degraded: str = ""
     """Why nothing may start from it, though it was read."""
@@ -126,18 +130,33 @@ class World:
     renamed: dict[str, ColumnSettings] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
     """Seconds that reading each board took so far."""
+    ends: dict[str, Deadline] = field(default_factory=dict)
+    """When the last piece of reading each board had to end."""
     careful: Callable[[World, Key, Callable[[], None]], None] = lambda _world, _key, work: work()
+    mark: Callable[[], None] = lambda: None
+    """Hears that the tick got on: a board was read, a card was dealt with (dispatcher.md 32)."""
 
     @contextmanager
-    def in_time(self, board: str) -> Iterator[None]:
-        """Read the board: all of it in this tick takes no longer than ``tick.board_deadline``."""
+    def in_time(self, board: str, *, single: bool = False) -> Iterator[None]:
+        """Read the board: all of it in this tick takes no longer than ``tick.board_deadline``.
+
+        Of single cards only what came to nothing counts: many that answer are no hanging board.
+        """
         clock, before = self.station.clock, self.spent.get(board, 0.0)
         begun, left = clock.monotonic(), self.station.settings.tick.board_deadline - before
+        end = self.ends[board] = Deadline.after(clock, left)
+        answered = False
         try:
-            with within(Deadline.after(clock, left)):
+            with within(end):
                 yield
+            answered = True
         finally:
-            self.spent[board] = before + clock.monotonic() - begun
+            if not (single and answered):
+                self.spent[board] = before + clock.monotonic() - begun
+
+    def is_late(self, board: str) -> bool:
+        """Whether reading the board has taken all the time that there is for it in this tick."""
+        return board in self.ends and self.ends[board].remaining() <= HARDLY
 
     def note(self, key: Key, number: int, decision: Decision) -> None:
         """Keep a decision for the report."""

@@ -165,12 +165,13 @@ class BoardReader:
         }
         cut = next((read for read in reads if not read.complete), None)
         stopped, why = (cut.stopped, cut.why) if cut is not None else (None, "")
-        if lost and cut is None:
-            stopped, why = StopReason.REFUSED, f"column lost: {', '.join(lost)}"
+        gone = f"column {', '.join(lost)} lost: the forge has no such label" if lost and cut is None else ""
+        if gone:
+            stopped, why = StopReason.REFUSED, gone
         complete = cut is None and not lost
         ordered = tuple(sorted(cards, key=order_key))
-        left_out, closed = tuple(unread.values()), self.place.closed()
-        return Listing(ordered, complete, self.clock.now(), stopped, why, left_out, closed)
+        degraded = "; ".join(filter(None, (self.place.closed(), gone)))
+        return Listing(ordered, complete, self.clock.now(), stopped, why, tuple(unread.values()), degraded)
 
     def get(self, card_id: str) -> Card | Absent:
         """One card. Raises ``ForgeError`` when it cannot be read."""

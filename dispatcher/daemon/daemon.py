@@ -25,7 +25,7 @@ from dispatcher.notify import Notifier
 from dispatcher.pickup import want
 from dispatcher.refusals import Refused
 from dispatcher.slots import Slots, Work
-from dispatcher.state import instant
+from dispatcher.state import instant, last_read
 from dispatcher.station import INTERRUPT_LEASE_LOST, Memory, Station
 from dispatcher.tick import Mode, TickReport, run
 from engine.errors import EngineError, StoreError
@@ -188,13 +188,14 @@ class Daemon:
         self.wake()
 
     def status(self) -> str:
-        """One line for systemd and for people."""
+        """One line for systemd and for people: slots, parked, held, when every board was read last, what is wrong."""
         state = self.report.state if self.report else {}
         parked, held = len(_list(state, "parked")), len(_list(state, "held"))
         used, most = len(self.slots.executing()), self.generations.settings.concurrency.max
-        text = f"{used}/{most} running, {parked} parked, {held} held"
+        text = f"{used}/{most} running, {parked} parked, {held} held, {last_read(state)}"
         error = self.generations.error or (self.report.error if self.report else "")
-        return f"{text}; {error}" if error else text
+        wrong = error or next((str(each["text"]) for each in _list(state, "degraded") if isinstance(each, dict)), "")
+        return f"{text}; {wrong}" if wrong else text
 
     def next_due(self) -> datetime | None:
         """The nearest retry, of a run or of a move, for whoever sets the clock."""

@@ -205,7 +205,7 @@ COUNTING = "counting"
 class Breaker:
     """A circuit breaker: ``closed`` or ``counting`` while it only counts, ``open`` until ``until``.
 
-    ``about`` is the card whose start is the trial of a board, or the digest of a card's facts while wake-ups of it count.
+    ``about`` is the card whose start is the trial of a board, or a card's facts while wake-ups of it are counted.
     """
 
     scope: str

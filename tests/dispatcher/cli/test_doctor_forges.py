@@ -276,3 +276,12 @@ def test_own_claims_that_are_on_are_told_from_those_left_behind(tmp_path: Path, 
     forge.act("delete_comment", number=other, id=made[1])
     (fine,) = found(doctor(tmp_path, forge), "board.shared", "pass")
     assert fine["text"].endswith("our own that are on: 1")
+
+
+def test_a_board_that_takes_longer_than_a_tick_gives_it_is_told(tmp_path: Path, github: FakeForge) -> None:
+    """dispatcher.md 4: such a board counts as unreadable in every tick."""
+    file = project(tmp_path, github) / "pointsman.yaml"
+    file.write_text(f"{file.read_text()}tick: {{board_deadline: 1ms}}\n")
+    (told,) = found(doctor(tmp_path, github), "board.read", "fail")
+    assert "longer than tick.board_deadline (0.001 s)" in told["text"]
+    assert "raise tick.board_deadline" in told["remedy"]

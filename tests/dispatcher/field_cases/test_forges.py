@@ -171,6 +171,13 @@ def test_f29_labels_beyond_the_first_page_are_found(make: Maker, kind: str) -> N
     yard.settled()
     assert yard.place(card) == "review"
     assert len(yard.forge.labels_of(int(card))) == 41
+    yard.forge.act("delete_label", label="in_progress")
+    other = yard.issue()
+    degraded: Any = yard.tick().state["degraded"]
+    idle = yard.view(other).idle
+    assert idle is not None
+    assert (idle.code, degraded[0]["text"]) == ("board_degraded", idle.text)
+    assert idle.text == "board web: column in_progress lost: the forge has no such label"
 
 
 @pytest.mark.parametrize("line_end", ["\r\n", "\r", "\n"])

@@ -53,8 +53,13 @@ def test_f26_a_board_that_hangs_costs_the_others_its_deadline_and_nothing_else(t
         assert yard.wiring.store.runs.get(before).status == RunStatus.PAUSED_WAITING_HUMAN
         assert ("two", card) in yard.ledger().parks
         degraded: Any = report.state["degraded"]
-        codes = {"label.list": ["board_unreadable"], "issue.list": ["board_partial"], "issue.get": []}
-        assert [each["code"] for each in degraded if each["board"] == "two"] == codes[operation]
+        assert [each["code"] for each in degraded if each["board"] == "two"] == ["board_unreadable"]
+        assert "it took longer than 0.5 s (tick.board_deadline)" in degraded[0]["text"]
+        assert "board two could not be read: it took longer than" in yard.daemon.status()
+        assert b'pointsman_board_reads_total{board="two",result="late"} 1.0' in yard.daemon.metrics.text()
+        assert yard.wiring.ledger.views([("two", card)])[("two", card)].idle is not None, "nothing is known to be over"
+        again: Any = yard.tick().state["degraded"]
+        assert again[0]["since"] == degraded[0]["since"]
         yard.close()
 
 
