@@ -6,6 +6,7 @@ nothing about the meaning of what it read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -21,6 +22,7 @@ from config.problems import ConfigError, Problem
 
 Key = tuple[str | int, ...]
 LARGEST = 1 << 20
+_TWICE = re.compile(r'found duplicate key "(.{1,80}?)"')
 MOST_VALUES = 20_000
 
 
@@ -75,8 +77,13 @@ def parse_document(text: str, shown: str) -> Document:
 
 
 def _yaml_text(error: MarkedYAMLError) -> str:
-    lines = (error.problem or "is not YAML").splitlines()
-    return f"is not YAML: {lines[0].strip()}"
+    """What the parser found, without values: they may be secrets, and this text reaches logs and the state."""
+    first = (error.problem or "it cannot be read").splitlines()[0].strip()
+    if twice := _TWICE.match(first):
+        return f'holds the key "{twice.group(1)}" twice'
+    if "alias" in first:
+        return "uses an alias that is not defined; a text that begins with * is quoted"
+    return f"is not YAML: {first}"
 
 
 def _invalid(text: str, shown: str, line: int = 0) -> ConfigError:

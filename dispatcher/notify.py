@@ -26,6 +26,7 @@ class Notifier:
         self._clock = clock
         self._lock = threading.Lock()
         self._stopping = False
+        self._ready = False
         self._failed = False
 
     @property
@@ -39,7 +40,8 @@ class Notifier:
         return bool(self._address)
 
     def ready(self, status: str) -> None:
-        """``READY=1``: a first complete tick ended, or a reload did."""
+        """``READY=1``: a first complete tick ended."""
+        self._ready = True
         self._send(f"READY=1\n{_status(status)}", before_stop=True)
 
     def status(self, text: str) -> None:
@@ -51,8 +53,16 @@ class Notifier:
         self._send("WATCHDOG=1", before_stop=True)
 
     def reloading(self) -> None:
-        """``RELOADING=1`` with the monotonic time, in one datagram."""
-        self._send(f"RELOADING=1\nMONOTONIC_USEC={int(self._clock.monotonic() * 1e6)}", before_stop=True)
+        """``RELOADING=1`` with the monotonic time, in one datagram; nothing before the first ``READY``."""
+        if self._ready:
+            self._send(f"RELOADING=1\nMONOTONIC_USEC={int(self._clock.monotonic() * 1e6)}", before_stop=True)
+
+    def reloaded(self, status: str) -> None:
+        """``READY=1`` again: a reload ended, also when it was refused; before the first one, only the status."""
+        if self._ready:
+            self.ready(status)
+        else:
+            self.status(status)
 
     def stopping(self, status: str) -> None:
         """``STOPPING=1``, once."""

@@ -88,8 +88,7 @@ def _server(session: Session, daemon: Daemon, port: int) -> WebServer:
 
     server = session.settings().server
     token = server.token.get_secret_value() if server.token else ""
-    listener = Listener(server.host, port, token, server.allowed_hosts)
-    return WebServer(listener, Backstage(session.wiring(), daemon, daemon.metrics))
+    return WebServer(Listener(server.host, port, token), Backstage(session.wiring(), daemon, daemon.metrics))
 
 
 def _live(session: Session, daemon: Daemon, timeout: float, options: dict[str, object]) -> int:

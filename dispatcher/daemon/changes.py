@@ -19,10 +19,10 @@ NEEDS_START: Mapping[str, tuple[str, ...]] = {
     "workspace": ("root",),
     "runs": ("isolation",),
     "claims": ("lease", "heartbeat"),
-    "server": ("host", "port", "token", "allowed_hosts"),
+    "server": ("host", "port", "token"),
 }
 """section -> the keys of it that are read once, when the process starts."""
-WHOLE = frozenset({"store", "server"})
+WHOLE = frozenset({"store"})
 """Sections that are named as a whole when one of those keys changed."""
 BOARD_NEEDS_START = ("kind", "repo", "url", "token", "app", "project")
 """The keys of an existing board that are read once: where it is, and as whom it is asked."""

@@ -148,7 +148,7 @@ class Daemon:
 
     def _renew(self) -> None:
         """Take over what the file says by now, and let go of removed boards whose work has ended."""
-        self.generations.look()
+        self._told(self.generations.look())
         settings = self.generations.take()
         if self.generations.removed:
             settings = self.generations.retire(self._boards_at_work()) or settings
@@ -229,7 +229,7 @@ class Daemon:
             "loaded_at": instant(generations.loaded_at),
             "error": generations.error or None,
             "restart_required": list(generations.restart_required),
-            "watch": "polling",
+            "watch": generations.watch,
         }
         own = {"version": __version__, "since": instant(self.since), "config": config, "tick": tick}
         slots = {"used": 0, "max": generations.settings.concurrency.max, "over": 0, "overdue": 0}
@@ -275,10 +275,21 @@ class Daemon:
         """Read the configuration again; whether there is a next generation."""
         self.notifier.reloading()
         good = self.generations.reload()
-        self.metrics.count("pointsman_config_reloads_total", result="ok" if good else "refused")
-        self.notifier.ready(self.status())
+        self._told(good)
+        self.notifier.reloaded(self.status())
         self.wake()
         return good
+
+    def look(self) -> None:
+        """Read the configuration again when its file was changed and left alone since; never waits."""
+        if self.generations.stirred() and self._told(self.generations.look()):
+            self.wake()
+
+    def _told(self, good: bool | None) -> bool:
+        """Count what came of a look at the file; whether it was read."""
+        if good is not None:
+            self.metrics.count("pointsman_config_reloads_total", result="ok" if good else "refused")
+        return good is not None
 
     def execute(self, run_id: str, work: Callable[[], None]) -> bool:
         """Execute a person's resume in a slot's thread, also when all are used. Raises ``Refused`` while stopping."""

@@ -1,7 +1,7 @@
 """The configuration in force, generation by generation (dispatcher.md 23).
 
 A reload reads and checks the whole file. An invalid one leaves the last good one in force and is told; a valid one
-becomes the next generation at the next tick's start. The file is looked at each tick.
+becomes the next generation at the next tick's start. The file's folder is watched; besides, it is looked at each tick.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from config.problems import ConfigError
 from config.settings import Settings
 from dispatcher import log
 from dispatcher.daemon.changes import check_names, merge
+from dispatcher.daemon.lookout import Lookout
 from dispatcher.preflight import load_checked
 from engine.ports import Clock
 
 QUIET = 0.2
 """Seconds for which a changed file must have been left alone before it is read."""
+Look = tuple[int, int, int]
 _log = log.get(__name__)
 
 
@@ -40,15 +42,41 @@ class Generations:
         self._clock = clock
         self._file = settings.origin.file
         self._seen = _look(self._file)
+        self._changed: tuple[Look | None, float] | None = None
+        self._lookout: Lookout | None = None
         self._next: Settings | None = None
         self._lock = threading.Lock()
+
+    @property
+    def watch(self) -> str:
+        """How a change of the file is noticed: ``events`` of its folder, or ``polling`` each tick."""
+        return "events" if self._lookout is not None and not self._lookout.trouble else "polling"
+
+    def open(self) -> None:
+        """Begin to watch the file's folder; where the system refuses, each tick looks at the file all the same."""
+        if self._file is not None and self._lookout is None:
+            self._lookout = Lookout(self._file.parent)
+            if self._lookout.trouble:
+                _log.warning("config.watch_degraded", error=self._lookout.trouble)
+
+    def close(self) -> None:
+        """Watch no longer."""
+        if self._lookout is not None:
+            self._lookout.close()
+            self._lookout = None
+
+    def stirred(self) -> bool:
+        """Whether something happened in the file's folder and the file is another one than was read; never waits."""
+        if self._lookout is None or not (self._lookout.heard() or self._changed is not None):
+            return False
+        return _look(self._file) != self._seen
 
     def reload(self) -> bool:
         """Read the file; whether there is a next generation. Never raises for what stands in it."""
         if self._file is None:
             return False
         with self._lock:
-            self._seen = _look(self._file)
+            self._seen, self._changed = _look(self._file), None
             try:
                 settings = load_checked(self._file, self._environment)
                 check_names(settings, self.settings, self.removed)
@@ -60,13 +88,16 @@ class Generations:
             self._next = settings
         return True
 
-    def look(self) -> None:
-        """Reload when the file changed and was left alone since."""
-        seen = _look(self._file)
-        if self._file is None or seen == self._seen or not seen or seen[1] == 0:
-            return  # an empty file is one that somebody is about to write
-        if self._clock.now().timestamp() - seen[0] / 1e9 >= QUIET:
-            self.reload()
+    def look(self) -> bool | None:
+        """Reload when the file changed and was left alone since: as ``reload``, None when there was nothing to do."""
+        seen, now = _look(self._file), self._clock.monotonic()
+        if self._file is None or seen == self._seen or (seen is not None and seen[1] == 0):
+            self._changed = None  # an empty file is one that somebody is about to write
+            return None
+        if self._changed is None or self._changed[0] != seen:
+            self._changed = (seen, now)
+        old = seen is not None and self._clock.now().timestamp() - seen[0] / 1e9 >= QUIET
+        return self.reload() if old or now - self._changed[1] >= QUIET else None
 
     def take(self) -> Settings | None:
         """The next generation, once, as a whole; parts that need a new start are named and keep their old values."""
@@ -95,11 +126,11 @@ class Generations:
         return self.settings
 
 
-def _look(file: Path | None) -> tuple[int, int] | None:
+def _look(file: Path | None) -> Look | None:
     if file is None:
         return None
     try:
         found = file.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return found.st_mtime_ns, found.st_size, found.st_ino

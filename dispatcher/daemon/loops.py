@@ -154,10 +154,12 @@ def forever(daemon: Daemon) -> int:
     clockwork = Clockwork(daemon.clock, daemon.generations.settings.tick.interval, tick)
     daemon.wake, daemon.next_at = clockwork.wake, clockwork.next_at
     daemon.beat()
+    daemon.generations.open()
     clockwork.start()
     with _noticing(daemon):
         attend(daemon)
     clockwork.stop()
+    daemon.generations.close()
     stop(daemon)
     if broken:
         raise broken[0]
@@ -185,6 +187,7 @@ def _noticing(daemon: Daemon) -> Iterator[None]:
 def attend(daemon: Daemon) -> None:
     """Wait for messages; tell systemd how it goes while progress is fresh."""
     ready, pinged = False, daemon.clock.monotonic()
+    daemon.notifier.status("waiting for the first tick to end")
     while True:
         message = daemon.inbox.get(LOOK)
         daemon.beat()
@@ -192,6 +195,7 @@ def attend(daemon: Daemon) -> None:
             return
         if message is Message.RELOAD:
             daemon.reload()
+        daemon.look()
         if not ready and daemon.last_complete is not None:
             ready = True
             daemon.notifier.ready(daemon.status())

@@ -24,7 +24,7 @@ from engine.errors import EngineError
 
 
 def make_app(backstage: Backstage, rules: Rules) -> ASGIApp:
-    """The app of one daemon."""
+    """The app of one daemon; the names that ``server.allowed_hosts`` adds to the rules are those in force."""
     app = FastAPI(
         title="Pointsman",
         version=__version__,
@@ -46,4 +46,8 @@ def make_app(backstage: Backstage, rules: Rules) -> ASGIApp:
     describe(app, token=bool(rules.token))
     paths = Paths.of([*app.routes, *(route for router in routers for route in router.routes)])
     served = Methods(Intake(Validated(app)), paths)
-    return cast(ASGIApp, Guard(served, rules, backstage.wiring.clock))
+
+    def present() -> Rules:
+        return rules.with_hosts(backstage.wiring.settings.server.allowed_hosts)
+
+    return cast(ASGIApp, Guard(served, present, backstage.wiring.clock))

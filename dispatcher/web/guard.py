@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -47,10 +47,13 @@ class Rules:
     token: str
 
     @classmethod
-    def of(cls, host: str, allowed: Iterable[str], token: str) -> Rules:
+    def of(cls, host: str, token: str) -> Rules:
         """The rules of a listener on ``host``; off loopback any address literal may be used, but no other name."""
-        names = LOOPBACK_NAMES | {host.strip("[]").lower()} | {name.lower() for name in allowed}
-        return cls(frozenset(names), not _is_loopback(host), token)
+        return cls(LOOPBACK_NAMES | {host.strip("[]").lower()}, not _is_loopback(host), token)
+
+    def with_hosts(self, names: Iterable[str]) -> Rules:
+        """The same with further names."""
+        return replace(self, hosts=self.hosts | {name.strip("[]").lower() for name in names})
 
 
 def verdict(
@@ -132,7 +135,7 @@ def _is_loopback(host: str) -> bool:
 class Guard:
     """The middleware: refuses before the app sees the request, and adds the headers of safety."""
 
-    def __init__(self, app: ASGIApp, rules: Rules, clock: Clock) -> None:
+    def __init__(self, app: ASGIApp, rules: Callable[[], Rules], clock: Clock) -> None:
         self._app = app
         self._rules = rules
         self._clock = clock
@@ -143,7 +146,7 @@ class Guard:
             return
         headers = headers_of(scope)
         now = self._clock.now().timestamp()
-        refused = verdict(self._rules, scope["method"], headers, path=scope["path"], now=now)
+        refused = verdict(self._rules(), scope["method"], headers, path=scope["path"], now=now)
         guarded = _with_headers(send)
         if refused is not None:
             answer = sign_in() if refused.code == "unauthorized" and wants_page(scope) else refusal_answer(refused)

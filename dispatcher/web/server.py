@@ -32,7 +32,6 @@ class Listener:
     host: str
     port: int
     token: str = field(default="", repr=False)
-    allowed_hosts: tuple[str, ...] = ()
 
 
 class WebServer:
@@ -52,7 +51,7 @@ class WebServer:
 
     def start(self) -> None:
         """Bind the port, then serve; connections wait from the moment this returns. Raises ``Refused``."""
-        rules = Rules.of(self._listener.host, self._listener.allowed_hosts, self._listener.token)
+        rules = Rules.of(self._listener.host, self._listener.token)
         if rules.any_address and not rules.token:
             raise Refused("config_invalid", f"Listening on {self._listener.host} needs a token.", "Set server.token.")
         self._socket = bound(self._listener.host, self._listener.port)

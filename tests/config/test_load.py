@@ -101,7 +101,8 @@ def test_a_wrong_board_is_refused_with_its_key(tmp_path: Path, board: str, key: 
     [
         ("just text\n", "mapping"),
         ("tick: [", "YAML"),
-        ("a: 1\na: 2\n", "duplicate"),
+        ("a: 1\na: 2\n", "twice"),
+        ("a: *hunter2\n", "alias"),
         ("- a\n", "mapping"),
         ("name: !!python/object:os.system x\n", "tag"),
         ("boards: []\n", "no board"),
@@ -113,6 +114,18 @@ def test_a_file_that_is_no_configuration_is_refused(tmp_path: Path, text: str, s
     assert error.code == "config_invalid"
     assert said in error.message
     assert "pointsman.yaml" in error.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["server: {token: hunter2}\nserver: {token: hunter2}\n", "server: {token: *hunter2}\n", "- {token: hunter2}\na"],
+)
+def test_a_file_that_cannot_be_parsed_is_told_without_what_may_be_a_secret(tmp_path: Path, text: str) -> None:
+    """D179 with dispatcher.md 35: the text reaches log, STATUS and state document."""
+    (tmp_path / "pointsman.yaml").write_text(text)
+    with pytest.raises(ConfigError) as refused:
+        load(tmp_path / "pointsman.yaml", {})
+    assert "hunter2" not in f"{refused.value.message} {refused.value.hint}"
 
 
 def test_every_problem_is_listed_at_once(tmp_path: Path) -> None:

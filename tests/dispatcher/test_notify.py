@@ -41,6 +41,19 @@ def test_messages_reach_a_path_and_an_abstract_socket(listener: tuple[socket.soc
     ]
 
 
+def test_a_reload_before_the_first_tick_says_no_ready(listener: tuple[socket.socket, str], clock: FakeClock) -> None:
+    """D208, D212: systemd would take the unit for started."""
+    receiver, name = listener
+    sender = Notifier({"NOTIFY_SOCKET": name}, clock)
+    sender.reloading()
+    sender.reloaded("waiting for the first tick")
+    sender.ready("up")
+    sender.reloading()
+    sender.reloaded("up again")
+    told = [receiver.recv(4096).decode().split("\n")[0] for _ in range(4)]
+    assert told == ["STATUS=waiting for the first tick", "READY=1", "RELOADING=1", "READY=1"]
+
+
 def test_after_stopping_there_is_no_ready_and_no_watchdog(
     listener: tuple[socket.socket, str], clock: FakeClock
 ) -> None:

@@ -148,7 +148,7 @@ def test_what_only_a_new_start_takes_is_named_and_keeps_its_value(tmp_path: Path
     )
     merged = merge(before, settings("b.yaml", config(forge % ("other", "$B", "todo"), rest)))
     assert set(merged.restart_required) == {
-        *("store", "workspace.root", "runs.isolation", "server"),
+        *("store", "workspace.root", "runs.isolation", "server.port"),
         *("boards[web].repo", "boards[web].token"),
     }
     after = merged.settings

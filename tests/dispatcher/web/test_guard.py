@@ -15,8 +15,8 @@ from dispatcher.web.guard import Rules, verdict
 from dispatcher.web.intake import BODY_LIMIT, unfit
 from dispatcher.web.server import Listener, WebServer, bound
 
-LOCAL = Rules.of("127.0.0.1", (), "")
-OPEN = Rules.of("0.0.0.0", ("board.example",), "s3cret")
+LOCAL = Rules.of("127.0.0.1", "")
+OPEN = Rules.of("0.0.0.0", "s3cret").with_hosts(("Board.example",))
 
 
 def ask(rules: Rules, method: str = "POST", **headers: str) -> str:

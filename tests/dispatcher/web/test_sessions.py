@@ -40,7 +40,7 @@ def test_the_cookie_is_found_among_others() -> None:
 
 
 def test_a_cookie_opens_the_door_and_mends_no_wrong_token() -> None:
-    rules = Rules.of("127.0.0.1", (), "s3cret")
+    rules = Rules.of("127.0.0.1", "s3cret")
     cookie = f"{NAME}={issue('s3cret', NOW)}"
 
     def refused(now: float = NOW, **headers: str) -> str:
