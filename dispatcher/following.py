@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from connectors.card import Card
+from connectors.card import Card, MoverKind
 from dispatcher import breakers, doubts, log
 from dispatcher.documents import instant
 from dispatcher.ladder import counted, due_at, next_wait
@@ -148,8 +148,7 @@ def announce_retry(world: World, case: Case, retry: Retry) -> None:
 def _column(world: World, case: Case, follows: Follows) -> str:
     """Where the card goes; one that still waits where it was parked, though its run went on, goes back to work."""
     columns = world.roles(case.card.board)
-    park = world.snapshot.parks.get(case.link.key)
-    if follows is Follows.RETRY and park is not None and park.column == case.card.column:
+    if follows is Follows.RETRY and _where_parked(world, case.card):
         return columns.running or ""
     to = {
         Follows.COMPLETED: columns.completed,
@@ -159,6 +158,13 @@ def _column(world: World, case: Case, follows: Follows) -> str:
         Follows.PARKED: columns.awaiting_input,
     }
     return to.get(follows) or ""
+
+
+def _where_parked(world: World, card: Card) -> bool:
+    """Whether the card stands where its park left it; the park itself may be over, by a resume."""
+    park = world.snapshot.parks.get((card.board, card.id))
+    by_us = card.column_by is MoverKind.DISPATCHER and card.column == world.roles(card.board).awaiting_input
+    return by_us or (park is not None and park.column == card.column)
 
 
 def _rows(world: World, connection: Transaction, case: Case, follows: Follows) -> tuple[Link | None, Retry | None]:

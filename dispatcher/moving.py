@@ -37,6 +37,10 @@ class Outcome(StrEnum):
     """The board has no such column."""
 
 
+RESUMED = "resumed"
+"""Why a park ends, and its card goes back to the running column: somebody resumed the run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """How a move ended, and the card as the board shows it now."""
@@ -109,6 +113,12 @@ def _confirmed(world: World, card: Card, *, expected: bool) -> None:
     if fresh is not None:
         world.links[key] = fresh
     world.wrote = True
+
+
+def back_to_work(world: World, card: Card) -> bool:
+    """Whether the card is still where it was parked, since the board did not take its way back when its run went on."""
+    pending = world.snapshot.pending.get((card.board, card.id))
+    return pending is not None and pending.why == RESUMED and pending.origin == card.column
 
 
 def _pend(world: World, card: Card, to: str, why: str) -> None:

@@ -116,7 +116,7 @@ def _executing(world: World, card: Card, link: Link) -> None:
 def _waiting(world: World, card: Card, link: Link) -> None:
     """Between attempts, or with a move of ours that was not confirmed."""
     key = (card.board, card.id)
-    if key in world.snapshot.settlements:
+    if key in world.snapshot.settlements or (_alive(world, link) and moving.back_to_work(world, card)):
         return
     if key in world.snapshot.pending or card.column_by is MoverKind.DISPATCHER or _own_move(card, link):
         if card.column != link.expected_column or key in world.snapshot.pending:

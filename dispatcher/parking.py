@@ -45,7 +45,7 @@ def _one(world: World, card: Card, link: Link) -> None:
     told = facts.run_facts(world, card)
     record = world.runs.get(link.last_run)
     decision = decide(told, world.now)
-    if park is not None and not told.gesture and _move_again(world, card):
+    if not told.gesture and (park is not None or moving.back_to_work(world, card)) and _move_again(world, card):
         return
     if park is not None and record is not None and states.is_running(record.status):
         _resumed(world, card, link)
@@ -53,9 +53,12 @@ def _one(world: World, card: Card, link: Link) -> None:
         _ended(world, card, link, "deleted")
     elif decision.action is Action.PARK and record is not None:
         _park(world, card, told, record, decision)
-    elif decision.action is Action.GIVE_UP and record is not None and key not in world.snapshot.give_ups:
-        if breakers.failing(world, *key) is None:
-            give_up(world, card, record, decision)
+    elif decision.action is Action.GIVE_UP and record is not None and _may_give_up(world, key):
+        give_up(world, card, record, decision)
+
+
+def _may_give_up(world: World, key: Key) -> bool:
+    return key not in world.snapshot.give_ups and breakers.failing(world, *key) is None
 
 
 def _move_again(world: World, card: Card) -> bool:
@@ -81,16 +84,17 @@ def park_now(world: World, card: Card) -> bool:
 def _resumed(world: World, card: Card, link: Link) -> None:
     """The run goes on, by somebody's word: the card goes back to the running column."""
     key = (card.board, card.id)
-    world.note(key, link.number, Decision(Action.UNPARK, None, "resumed", "", "", link.last_run))
+    world.note(key, link.number, Decision(Action.UNPARK, None, moving.RESUMED, "", "", link.last_run))
     if world.dry:
         return
-    with world.station.ledger.write() as connection:
-        outcomes.release_park(connection, key, "resumed", world.now)
-    world.wrote = True
     to, park = world.roles(card.board).running, world.snapshot.parks[key]
-    if to and card.column == park.column:
-        moving.move(world, card, to, "resumed")
-    _log.info("run.unparked", board=card.board, card_id=card.id, run_id=link.last_run, why="resumed")
+    with moving.one_commit(world, card.board):
+        with world.station.ledger.write() as connection:
+            outcomes.release_park(connection, key, moving.RESUMED, world.now)
+        if to and card.column == park.column:
+            moving.move(world, card, to, moving.RESUMED)
+    world.wrote = True
+    _log.info("run.unparked", board=card.board, card_id=card.id, run_id=link.last_run, why=moving.RESUMED)
 
 
 def _ended(world: World, card: Card, link: Link, why: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +20,7 @@ from connectors.native.board import NativeBoard
 from engine.failures import FailureCode
 from engine.states import RunStatus
 from tests.kit.clock import FakeClock
-from tests.kit.yard import HEAD, Yard, tool, waits
+from tests.kit.yard import ASKS, HEAD, Yard, tool, waits
 
 DECLARED = f"""{HEAD}compute work:
   expr:
@@ -244,3 +245,36 @@ def test_a_resume_by_hand_disarms_the_retry(yard: Yard, clock: FakeClock) -> Non
     assert (yard.folder / "trace").read_text().split() == ["x", "x"]
     assert (len(yard.events(card, "run_retry_scheduled")), len(yard.events(card, "run_resumed"))) == (1, 1)
     assert yard.column(card) == "review"
+
+
+@pytest.mark.parametrize("again", ["while it works", "when it ended"])
+def test_a_card_whose_way_back_to_work_the_board_did_not_take_gets_there_later(
+    yard: Yard, clock: FakeClock, again: str
+) -> None:
+    """11: its run was resumed by hand while the board took no move; a retry finds it in the running column."""
+    board, folder = moody(yard), yard.folder
+    work = f"touch {folder}/started; until [ -e {folder}/go ]; do sleep 0.02; done; exit 3"
+    yard.bot(ASKS.replace("`true`", f"`{work}`"))
+    card = yard.make()
+    yard.settled(2)
+    person = threading.Thread(target=yard.resume, args=(card,), kwargs={"texts": {"ok": "true"}})
+    person.start()
+    yard.until("started")
+    board.stubborn = True
+    yard.tick(2, wait=False)
+    assert (yard.column(card), yard.ledger().parks) == ("awaiting_input", {})
+    if again == "while it works":
+        board.stubborn = False
+        clock.advance(60)
+        yard.tick(wait=False)
+        assert (yard.column(card), yard.run(card).status) == ("in_progress", RunStatus.RUNNING)
+    (folder / "go").touch()
+    person.join()
+    board.stubborn = False
+    clock.advance(60)
+    yard.tick()
+    assert (yard.column(card), list(yard.ledger().retries), yard.ledger().pending) == (
+        "in_progress",
+        [("native", card)],
+        {},
+    )
