@@ -23,7 +23,7 @@ from engine.runtime.recipes import kept
 from engine.runtime.requests import ResumeRequest
 from engine.runtime.runlog import LOGGER
 from engine.runtime.variables import resolve
-from engine.runtime.worktrees import check_worktree
+from engine.runtime.worktrees import check_workspace
 from engine.states import RunStatus, can_machine_resume, can_person_resume, is_running, requires_answers
 
 SHORT = 12
@@ -67,7 +67,7 @@ def admit(host: Host, request: ResumeRequest) -> Admitted:
     recipe = kept(host, record.id)
     program = load_program(host, source_of(record, request.file), recipe)
     changed = _check_digest(record, program, request)
-    check_worktree(host, record)
+    check_workspace(host, record)
     preset_vars = recipe.map("preset_vars") if recipe else {}
     vars_ = resolve(program.graph, record.inputs, record.preset, visible_environment(host), preset_vars)
     answered = None

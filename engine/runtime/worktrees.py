@@ -76,6 +76,14 @@ def check_worktree(host: Host, record: RunRecord) -> None:
         raise WorktreeBroken(f"run {record.id} cannot go on: {problem}", "repair it with: git worktree repair")
 
 
+def check_workspace(host: Host, record: RunRecord) -> None:
+    """Refuse to go on where the folder that the run works in is gone. Raises WorktreeBroken (engine.md 7.3)."""
+    check_worktree(host, record)
+    if not Path(record.workspace).is_dir():
+        message = f"run {record.id} cannot go on: its workspace {record.workspace} is not there"
+        raise WorktreeBroken(message, "put the folder back, then resume; or launch a new run")
+
+
 def finish(line: Line, ending: Ending) -> Ending:
     """The ending of a run that finished, with the branch that holds what it made. Safe to repeat after a crash."""
     path = _mine(line)

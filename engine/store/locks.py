@@ -137,7 +137,8 @@ class FileLock:
         except OSError as error:
             if error.errno in _BUSY:
                 return True
-            raise StoreUnreachable(f"{self.path} cannot be locked: {error.strerror}") from error
+            hint = "keep the store on a local disk whose files can be locked"
+            raise StoreUnreachable(f"{self.path} cannot be locked: {error.strerror}", hint) from error
         finally:
             os.close(descriptor)
         return False
@@ -161,7 +162,8 @@ class FileLock:
             return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             kind = StoreFull if error.errno in _FULL else StoreUnreachable
-            raise kind(f"the lock file {self.path} cannot be made: {error.strerror}") from error
+            message = f"the lock file {self.path} cannot be made: {error.strerror}"
+            raise kind(message, "make room there, or look at the rights of its folder") from error
 
     def _is_file(self, descriptor: int) -> bool:
         try:

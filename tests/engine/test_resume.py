@@ -22,6 +22,7 @@ from engine.errors import (
     SourceChanged,
     SourceMissing,
     TooRecent,
+    WorktreeBroken,
     WrongStatus,
 )
 from engine.failures import FailureCode
@@ -210,6 +211,19 @@ def test_a_budget_stop_is_put_straight_back(engine: Rig) -> None:
     assert (record.status, script.calls) == (RunStatus.FAILED_RESUMABLE, 1)
     assert "cost_usd budget: 5 of 5 used" in record.error
     assert rig.resume(ask={"max_cost_usd": 20.0}).status == RunStatus.FINISHED
+
+
+def test_a_run_whose_workspace_is_gone_is_refused_and_stays_as_it_was(engine: Rig) -> None:
+    """7.3: a command that runs nowhere would have ended as one that does not exist, for good."""
+    engine.run("tool t:\n  command: `test -e ok`\nworkflow w:\n  entry: t\n  t -> done\n")
+    aside = engine.workspace.rename(engine.workspace.with_name("aside"))
+    before = engine.store.runs.get("r1")
+    with pytest.raises(WorktreeBroken, match="is not there"):
+        engine.resume()
+    assert engine.store.runs.get("r1") == before
+    aside.rename(engine.workspace)
+    engine.write("ok")
+    assert engine.resume().status == RunStatus.FINISHED
 
 
 def test_a_changed_source_is_refused_and_then_forced(engine: Rig) -> None:

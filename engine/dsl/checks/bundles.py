@@ -75,10 +75,14 @@ def _node_capabilities(context: Context) -> frozenset[str]:
 
 def _requires(context: Context, bundle: Bundle) -> None:
     manifest = bundle.manifest
-    place = manifest.place("requires")
+    place, given = manifest.place("requires"), manifest.values.get("requires")
+    if given is not None and not isinstance(given, dict):
+        context.found.add("E020", place, name="requires", found=f"`{given}`", expected='`{pointsman: ">= X.Y.Z"}`')
     for engine, wanted in manifest.map("requires").items():
         if engine != OURS:
             context.found.add("C251", place, name=engine, wanted=wanted)
+        elif not _VERSION.fullmatch(str(wanted)):
+            context.found.add("E020", place, name="requires", found=f"`{wanted}`", expected='`">= X.Y.Z"`')
         elif newer(str(wanted), context.around.version):
             context.found.add("C250", place, wanted=wanted, found=context.around.version)
 

@@ -170,3 +170,12 @@ def test_hints_name_what_was_meant(text: str, hint: str) -> None:
 )
 def test_one_mistake_is_said_once(text: str, found: list[str], tmp_path: Path) -> None:
     assert codes(load_case(tmp_path, Case(text))) == found
+
+
+@pytest.mark.parametrize("given", ['{pointsman: "> 99.0.0"}', "{pointsman: soon}", '">= 99.0.0"'])
+def test_a_requirement_that_cannot_be_read_is_refused(given: str, tmp_path: Path) -> None:
+    """language.md 13: an older build does not run what may have asked for a newer one."""
+    case = Case(TOOL + FLOW, {"manifest.yaml": f"schema_version: 1\nrequires: {given}\n"})
+    (found,) = load_case(tmp_path, case).diagnostics
+    assert (found.code, found.line) == ("E020", 2)
+    assert ">= X.Y.Z" in found.hint
