@@ -7,6 +7,7 @@ state and the day's cost once a minute. Labels never carry a card, a run or a pe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from dispatcher.breakers import CARD, OPEN, TRIAL
 from dispatcher.doubts import ambiguous
@@ -50,11 +51,18 @@ def measure(world: World) -> Gauges:
             if row.state in (OPEN, TRIAL)
         ),
         "pointsman_board_last_complete_timestamp_seconds": {
-            (name,): moment.timestamp() for name, moment in station.memory.last_complete.items()
+            (name,): _unix(station.memory.last_complete.get(name))
+            for name, read in world.reads.items()
+            if not read.standby
         },
         "pointsman_cost_day_usd": {(): world.daemon.spent},
     }
     return {**found, **_look_around(world)}
+
+
+def _unix(moment: datetime | None) -> float:
+    """Unix time; 0 for a board that was never read whole, which an alert rule takes for very long ago."""
+    return moment.timestamp() if moment is not None else 0.0
 
 
 def _tallied(labels: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], float]:

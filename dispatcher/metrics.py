@@ -13,6 +13,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from engine.errors import LeaseLost, RecordUnreadable, StoreBusy, StoreError, StoreFull, StoreUnreachable
+
 
 class Kind(StrEnum):
     """How a metric behaves."""
@@ -102,6 +104,16 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
 )
 """name -> what it is."""
 
+STORE_FAULTS = (StoreError, StoreBusy, StoreFull, StoreUnreachable, LeaseLost, RecordUnreadable)
+FROM_ZERO: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "pointsman_ticks_total": ("ok", "degraded", "failed"),
+        "pointsman_config_reloads_total": ("ok", "refused"),
+        "pointsman_store_errors_total": tuple(fault.code for fault in STORE_FAULTS),
+    }
+)
+"""Counters whose one label has known values: they are told from the start, since a series that begins with its first
+fault shows no increase to an alert rule."""
 TALLY_LENGTH = 10_000
 """So many entries wait for their reader at the most; the oldest ones go."""
 _BUCKETS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -156,6 +168,8 @@ class Metrics:
         import prometheus_client
 
         # A counter claims its name without the end as well, which a gauge may have: one registry for each kind.
+        only_ours: Any = prometheus_client.disable_created_metrics  # else each series had one that no table names
+        only_ours()
         self._registries = {kind: prometheus_client.CollectorRegistry() for kind in Kind}
         makers = {
             Kind.COUNTER: prometheus_client.Counter,
@@ -169,6 +183,9 @@ class Metrics:
             self._made[name] = maker(
                 name, metric.help, metric.labels, registry=self._registries[metric.kind], **options
             )
+        for name, values in FROM_ZERO.items():
+            for value in values:
+                self.count(name, 0, **{METRICS[name].labels[0]: value})
         self.set("pointsman_build_info", 1, version=version)
 
     def count(self, name: str, amount: float = 1, /, **labels: str) -> None:

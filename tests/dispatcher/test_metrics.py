@@ -80,6 +80,28 @@ def test_every_metric_of_the_table_is_fed_somewhere() -> None:
     assert {name for name in METRICS if sources.count(f'"{name}"') < 2} <= LATER
 
 
+def test_only_what_the_table_names_is_told_and_faults_are_told_from_zero() -> None:
+    """D223: the series of a first fault would show no increase to an alert rule."""
+    lines = Metrics("0").text().decode().splitlines()
+    told = {line.split(" ")[2] for line in lines if line.startswith("# TYPE")}
+    assert told == set(METRICS)
+    for each in ('config_reloads_total{result="refused"} 0.0', 'store_errors_total{kind="store_full"} 0.0'):
+        assert f"pointsman_{each}" in lines
+
+
+def test_a_board_that_was_never_read_is_told_as_long_ago(tmp_path: Path, clock: FakeClock) -> None:
+    """So that the rule about unread boards hears of it, and of no board that the configuration lost."""
+    yard = Yard(tmp_path, clock)
+    yard.daemon.station.memory.last_complete["gone"] = clock.now()
+    yard.tick()
+    name = "pointsman_board_last_complete_timestamp_seconds"
+    assert yard.daemon.metrics.text().decode().count(f"\n{name}{{") == 1
+    report = yard.daemon.report
+    assert report is not None
+    assert set(report.gauges[name]) == {("native",)}
+    yard.close()
+
+
 def test_the_metrics_tell_what_the_ticks_did(tmp_path: Path, clock: FakeClock) -> None:
     """dispatcher.md 33: outcomes, retries, parks, claims, boards, hooks, workspaces, a clock step."""
     yard = Yard(tmp_path, clock, f"{CONFIG}hooks: {{before_run: {{script: 'true'}}}}\n", ASKS)

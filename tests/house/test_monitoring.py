@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
-from dispatcher.metrics import METRICS, Kind
+from dispatcher.metrics import FROM_ZERO, METRICS, Kind
+from dispatcher.reasons import DAILY_CAP, PARK_CAUSES
 
 FOLDER = Path(__file__).parents[2] / "monitoring"
 DASHBOARD: Any = json.loads((FOLDER / "grafana-dashboard.json").read_text())
@@ -45,7 +47,8 @@ def test_an_expression_names_metrics_and_labels_of_the_table(expression: str) ->
         known |= {*metric.labels, *({"le"} if metric.kind is Kind.HISTOGRAM else ())}
         assert set(re.findall(r"(\w+)(?==|!=)", labels)) <= {*metric.labels, *SCRAPED}
         if metric.kind is Kind.COUNTER:
-            assert re.search(rf"(rate|increase)\({name}", expression), "a counter is looked at by its growth"
+            grown = rf"(rate|increase)\({name}|{name} unless {name} offset"
+            assert re.search(grown, expression), "a counter is looked at by its growth"
     for grouped in re.findall(r"by \(([^)]*)\)", expression):
         assert {each.strip() for each in grouped.split(",")} <= known
     assert expression.count("(") == expression.count(")")
@@ -90,3 +93,34 @@ def test_every_rule_says_how_bad_it_is_and_what_to_do() -> None:
         assert rule["labels"]["severity"] in ("info", "warning", "critical")
         assert {"summary", "description"} == set(rule["annotations"])
         assert re.fullmatch(r"\d+[mhd]", rule["for"])
+
+
+VALUES: Mapping[tuple[str, str], set[str]] = {
+    ("pointsman_slots", "state"): {"used", "max", "over"},
+    ("pointsman_parks", "cause"): {*PARK_CAUSES.values(), DAILY_CAP},
+    ("pointsman_breaker_open", "scope"): {"card", "board", "credential"},
+    ("pointsman_config_reloads_total", "result"): {"ok", "refused"},
+    ("pointsman_hook_seconds_count", "result"): {"ok", "failed"},
+    ("pointsman_board_reads_total", "result"): {"complete", "partial", "failed", "late"},
+}
+"""What a label may say, for those whose values the rules and the panels name."""
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_a_selector_names_values_that_are_told(expression: str) -> None:
+    for name, labels in _SELECTOR.findall(expression):
+        for label, text in re.findall(r'(\w+)(?:=~|!=|=)"([^"]*)"', labels):
+            if label not in SCRAPED and not text.startswith("$"):
+                assert set(text.split("|")) <= VALUES[name, label]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
+def test_a_rule_hears_of_the_first_fault_and_tells_only_labels_that_it_keeps(rule: Any) -> None:
+    """A series that begins with its first fault has not grown: it is told from zero, or asked for as new."""
+    grown = re.findall(r"increase\((pointsman_\w+)", rule["expr"])
+    new = re.findall(r"(pointsman_\w+) unless \1 offset", rule["expr"])
+    assert all(not METRICS[name].labels or name in FROM_ZERO or name in new for name in grown)
+    grouped = [set(map(str.strip, text.split(","))) for text in re.findall(r"by \(([^)]*)\)", rule["expr"])]
+    own = {label for name, _ in _SELECTOR.findall(rule["expr"]) for label in METRICS[metric_of(name)].labels} | SCRAPED
+    kept = set.intersection(*grouped) if grouped else own
+    assert set(re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values()))) <= kept
