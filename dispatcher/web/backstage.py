@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol, cast
 from fastapi import Depends, Request
 
 from connectors.deadline import Deadline, within
+from dispatcher.web.news import News
 
 if TYPE_CHECKING:
     from dispatcher.metrics import Metrics
@@ -59,13 +60,14 @@ class DaemonDoor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Backstage:
-    """Everything that the views need; ``stopping`` ends open streams, ``patience`` are the seconds in which a view asks
-    forges."""
+    """Everything that the views need; ``stopping`` ends open streams, ``news`` is what they share, ``patience`` are the
+    seconds in which a view asks forges."""
 
     wiring: Wiring
     door: DaemonDoor
     metrics: Metrics
     stopping: threading.Event = field(default_factory=threading.Event)
+    news: News = field(default_factory=News)
     patience: float = 5.0
 
     def in_time(self) -> AbstractContextManager[None]:

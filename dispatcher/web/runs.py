@@ -35,7 +35,8 @@ from engine.store.changes import RunFilter
 router = APIRouter(prefix="/api/runs", tags=["runs"], default_response_class=Document)
 READ, CHANGE = refusals(404, 410), refusals(404, 409, 410)
 STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": {"schema": {"type": "string", "description": "one event per id"}}}}
+    200: {"content": {"text/event-stream": {"schema": {"type": "string", "description": "one event per id"}}}},
+    204: {"description": "the run has ended, and nothing is behind Last-Event-ID: ask no more"},
 }
 
 _log = log.get(__name__)
@@ -79,7 +80,8 @@ def run_events(
     """The timeline above ``since``: a page of JSON, or with ``Accept: text/event-stream`` a stream to the run's end."""
     behind.wiring.store.runs.get(run_id)
     if "text/event-stream" in request.headers.get("accept", ""):
-        return event_stream(behind, run_id, int(last_event_id) if last_event_id else wanted.since)
+        since = int(last_event_id) if last_event_id else wanted.since
+        return event_stream(behind, run_id, since, again=bool(last_event_id))
     events = behind.wiring.store.timeline.events(run_id, wanted.since, wanted.limit)
     found = [event_document(event) for event in events]
     return Document({"events": found, "more": len(found) == wanted.limit})

@@ -13,6 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
+from dispatcher.web.backstage import Backstage
+from dispatcher.web.news import MOST
 from dispatcher.wiring import Wiring
 from engine.api import LaunchRequest, ResumeRequest
 from tests.dispatcher.web.conftest import NotingDoor
@@ -157,6 +159,28 @@ def test_a_stream_tells_the_past_then_the_end_and_goes_on_behind_the_last_event(
     assert whole.text.endswith("event: end\ndata: {}\n\n")
     rest = client.get(f"/api/runs/{paused}/events", headers={**accept, "Last-Event-ID": str(wanted[-2]["seq"])})
     assert rest.text.count("event: ") == 2
+    over = client.get(f"/api/runs/{paused}/events", headers={**accept, "Last-Event-ID": str(wanted[-1]["seq"])})
+    assert (over.status_code, over.text) == (204, ""), "a browser asks no more"
+
+
+def test_streams_leave_room_for_probes(client: httpx.Client, paused: str, backstage: Backstage) -> None:
+    backstage.news.readers = MOST
+    accept = {"Accept": "text/event-stream"}
+    refused = client.get(f"/api/runs/{paused}/events", headers=accept)
+    assert (refused.status_code, refused.json()["error"]["message"]) == (503, f"There are {MOST} streams already.")
+    assert client.get(f"/api/runs/{paused}/events").status_code == 200
+    backstage.news.readers -= 1
+    with client.stream("GET", f"/api/runs/{paused}/events", headers=accept) as stream:
+        assert next(stream.iter_lines()).startswith("id: 1")
+
+
+def test_a_stream_hears_of_what_another_process_writes(client: httpx.Client, paused: str, wiring: Wiring) -> None:
+    """Also when nothing was written for a while, and to its end."""
+    with client.stream("GET", f"/api/runs/{paused}/events", headers={"Accept": "text/event-stream"}) as stream:
+        lines = stream.iter_lines()
+        assert any(line == "event: run_paused" for line in lines)
+        wiring.engine.cancel(paused)
+        assert [line for line in lines if line.startswith("event: ")][-2:] == ["event: run_cancelled", "event: end"]
 
 
 def test_a_stream_of_a_waiting_run_ends_when_the_server_stops(client: httpx.Client, paused: str, server: Any) -> None:
