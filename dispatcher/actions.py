@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from dispatcher import gates, log, parking, sharing
+from dispatcher import facts, gates, log, parking, sharing
 from dispatcher.policy import Action
 from dispatcher.reasons import Reason
+from dispatcher.slots import Work
 from dispatcher.starting import Judged, start
 from dispatcher.world import World
 
@@ -37,6 +38,7 @@ def begin_run(world: World, judged: Judged) -> None:
     if decision.row == "R02" and world.station.memory.first_time(f"missing {candidate.run.run_id}"):
         _log.warning("run.last_run_missing", board=card.board, card_id=card.id, run_id=candidate.run.run_id)
     if world.dry:
+        world.planned.append(_planned(world, judged))
         world.note(judged.key, card.number, decision)
         return
     elsewhere = sharing.claimed(world, card)
@@ -44,6 +46,14 @@ def begin_run(world: World, judged: Judged) -> None:
     world.note(judged.key, card.number, done)
     if done.action is Action.HOLD:
         world.held[judged.key] = done
+
+
+def _planned(world: World, judged: Judged) -> Work:
+    """The slot that this start would use."""
+    card, link = judged.card, world.link(judged.key)
+    chosen = facts.choose(world, card).route if judged.decision.action is Action.FRESH else None
+    bot = chosen.bot if chosen else link.bot if link else ""
+    return Work(judged.key, judged.decision.run_id or "", card.column or "", bot, card.assignees)
 
 
 def hold(world: World, judged: Judged) -> None:

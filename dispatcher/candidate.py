@@ -58,11 +58,16 @@ class BoardFacts:
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """One card that this one waits for: how it is called, and where it is (empty = satisfied)."""
+    """One card that this one waits for: how it is called, and where it is (empty = satisfied), or how it was lost."""
 
     label: str
     column: str = ""
     error: str = ""
+    lost: str = ""
+
+    def told(self) -> str:
+        """As the reason says it."""
+        return f"{self.label} ({self.lost})" if self.lost else f"{self.label} in {self.column}"
 
 
 @dataclass(frozen=True, slots=True)

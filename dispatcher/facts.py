@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import MAXYEAR
 from pathlib import Path
 
+from connectors.base import AbsentKind
 from connectors.card import Card, MoverKind
 from connectors.chains import cycles
 from dispatcher import breakers, doubts
@@ -19,6 +20,7 @@ from dispatcher.ledger.records import FAILURES, Key, Link
 from dispatcher.policy import NEVER_RUN, Action, Found, Life, RunFacts, facets_of, row_for
 from dispatcher.reasons import Reason
 from dispatcher.routing import Names, Route, rendered, route
+from dispatcher.slots import Work
 from dispatcher.station import REMOVED, Station
 from dispatcher.waiting import waited
 from dispatcher.workspaces import Found as Place
@@ -310,13 +312,21 @@ def blockers(world: World, card: Card) -> tuple[Blocker, ...]:
         key = (ref.board or card.board, ref.id)
         other = world.cards.get(key)
         if other is None:
-            label = f"#{ref.id[:8]}"
-            found.append(
-                Blocker(label, "", world.gone.get(key, "")) if key not in world.gone else Blocker(label, "no board")
-            )
+            found.append(_absent(world, key))
         elif not satisfied(world, other):
             found.append(Blocker(f"#{other.number}", other.column or "no column"))
-    return tuple(blocker for blocker in found if blocker.column or blocker.error)
+    return tuple(found)
+
+
+def _absent(world: World, key: Key) -> Blocker:
+    """A blocker that no read gave: gone for good, which a person has to say, or not to be read now."""
+    board, card_id = key
+    label = f"#{card_id}" if card_id.isdigit() else card_id
+    if key in world.gone:
+        why = world.gone[key]
+        lost = {AbsentKind.GONE.value: "deleted", AbsentKind.UNKNOWN.value: "nobody knows it"}
+        return Blocker(label, lost=lost.get(why, why))
+    return Blocker(label, error="its card cannot be read" if board in world.station.boards else f"no board is {board}")
 
 
 def _cycle(world: World, key: Key) -> str:
@@ -341,12 +351,18 @@ def satisfied(world: World, card: Card) -> bool:
     return read is not None and card.column in read.terminal and card.column != world.roles(card.board).failed
 
 
+def _assignees(world: World, work: Work) -> tuple[str, ...]:
+    """Who a run counts for: those at its start, or, of one that another process started, those of its card."""
+    card = world.cards.get(work.key)
+    return work.assignees or (card.assignees if card is not None else ())
+
+
 def _caps(world: World, card: Card, chosen: Route | None) -> tuple[Full, ...]:
     """The caps that are used up for this card (dispatcher.md 16); a cap counts only what it governs."""
     caps = world.station.settings.concurrency
     if not (caps.by_board or caps.by_column or caps.by_bot or caps.by_assignee):
         return ()
-    executing = world.station.slots.executing()
+    executing = world.at_work()
     link = world.link((card.board, card.id))
     bot = chosen.bot if chosen else (link.bot if link else "")
     called, column = world.columns_of(card.board).called, card.column or ""
@@ -357,7 +373,7 @@ def _caps(world: World, card: Card, chosen: Route | None) -> tuple[Full, ...]:
         (Reason.CAP_BOT, bot, caps.by_bot, sum(work.bot == bot for work in executing)),
     ]
     found += [
-        (Reason.CAP_ASSIGNEE, who, caps.by_assignee, sum(who in work.assignees for work in executing))
+        (Reason.CAP_ASSIGNEE, who, caps.by_assignee, sum(who in _assignees(world, work) for work in executing))
         for who in card.assignees
     ]
     return tuple(

@@ -120,8 +120,8 @@ def _not_before(c: Candidate, _a: Action, now: datetime) -> Facts | None:
 def _blocked(c: Candidate, _a: Action, _n: datetime) -> Facts | None:
     if c.cycle:
         return None  # its blockers never get done: the gate of cycles holds it and names the chain
-    open_ones = [b for b in c.blockers if b.column and not b.error]
-    return {"cards": ", ".join(f"{b.label} in {b.column}" for b in open_ones)} if open_ones else None
+    open_ones = [b.told() for b in c.blockers if not b.error]
+    return {"cards": ", ".join(open_ones)} if open_ones else None
 
 
 def _blockers_unreadable(c: Candidate, _a: Action, _n: datetime) -> Facts | None:

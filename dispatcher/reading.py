@@ -290,5 +290,5 @@ def _look_up(world: World, board: Board, ids: Collection[str]) -> Lookup:
 
 def with_slots(world: World) -> DaemonFacts:
     """The daemon's facts with the slots as they are used now."""
-    executing = world.station.slots.used()
+    executing = world.station.slots.used() + len(world.planned)
     return world.daemon if executing == world.daemon.executing else replace(world.daemon, executing=executing)

@@ -209,7 +209,7 @@ REASONS: Mapping[Reason, ReasonRow] = MappingProxyType(
         _R.OUTSIDE_HOURS: _row(
             42, "outside the working hours ({hours}) until {at}", "by itself at {at}; or other working_hours"
         ),
-        _R.BLOCKED_BY: _row(43, "waits for {cards}", "they reach a done column"),
+        _R.BLOCKED_BY: _row(43, "waits for {cards}", "they reach a done column; or card update takes them off"),
         _R.BLOCKERS_UNREADABLE: _row(44, "the state of {cards} could not be read: {error}", "the next successful read"),
         _R.BLOCKERS_CYCLE: _row(45, "the card waits for itself through {chain}", "remove one link"),
         _R.UNTRUSTED_MOVE: _row(46, "{who} may not start work on {board}", "somebody of trust.who moves the card in"),
@@ -275,3 +275,9 @@ def render(reason: Reason, facts: Facts) -> tuple[str, str]:
     row = REASONS[reason]
     values = _Lenient(facts)
     return row.text.format_map(values), row.unblock.format_map(values)
+
+
+def ended(text: str) -> str:
+    """A text that somebody else may have written, with one full stop, whether it had its own or not."""
+    told = text.strip()
+    return told if not told or told[-1] in ".!?…" else f"{told}."

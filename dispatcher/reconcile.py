@@ -11,12 +11,14 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 from functools import partial
 
+from connectors.card import BoardEventType
 from dispatcher import log
 from dispatcher.doubts import recover_writes
 from dispatcher.ledger import Transaction, cards, outcomes
 from dispatcher.ledger.records import Claim, ClaimState, Intent, Key
 from dispatcher.policy import Action, Decision, Life
 from dispatcher.slots import Work
+from dispatcher.station import STARTED
 from dispatcher.world import Alive, World
 from engine import states
 from engine.errors import StoreError
@@ -135,7 +137,8 @@ def reconcile(world: World) -> None:
     for record in listing.records:
         world.know(record)
         lease = leases.get(run_lease(record.id))
-        world.alive[record.id] = Alive(Life.HELD) if record.id in here else _life(world, record, lease)
+        mine = record.id in here
+        world.alive[record.id] = Alive(Life.HELD, _last_sign(world, record)) if mine else _life(world, record, lease)
         if world.alive[record.id].life in (Life.ORPHAN, Life.LEASE_ENDED):
             try:
                 _promote(world, record)
@@ -145,19 +148,41 @@ def reconcile(world: World) -> None:
 
 
 def _at_work(world: World, records: Collection[RunRecord]) -> Mapping[Key, Work]:
-    """Runs of our claims that processes of this host execute which an earlier daemon started: each uses a slot."""
+    """Runs of our claims that other processes of this host execute: each uses a slot.
+
+    To the daemon these are processes that an earlier one started; to who only looks, also the threads of the daemon.
+    """
     station, claims = world.station, {claim.run_id: claim for claim in world.snapshot.claims.values()}
     found: dict[Key, Work] = {}
     for record in records:
         claim = claims.get(record.id)
-        if claim is None or claim.state is not ClaimState.LIVE or record.id in station.engine.executing():
+        if claim is None or claim.state is not ClaimState.LIVE or not _uses_a_slot(world, record):
             continue
-        lives = is_here(record.owner) and not record.owner.instance and station.engine.owner_alive(record.owner)
-        if lives and record.owner.pid != station.owner.pid and _locked(world, record.id):
-            link = world.link(claim.key)
-            column = station.settings.columns.running or ""
-            attempt, bot = (link.attempts, link.bot) if link else (1, "")
-            found[claim.key] = Work(claim.key, record.id, column, bot, attempt=attempt, since=station.clock.monotonic())
+        link = world.link(claim.key)
+        attempt, bot = (link.attempts, link.bot) if link else (1, "")
+        column, since = _picked_from(world, claim.key), station.clock.monotonic()
+        found[claim.key] = Work(claim.key, record.id, column, bot, attempt=attempt, since=since)
+    return found
+
+
+def _uses_a_slot(world: World, record: RunRecord) -> bool:
+    if world.dry:
+        return world.alive[record.id].life is Life.HELD
+    station, owner = world.station, record.owner
+    if record.id in station.engine.executing() or owner.pid == station.owner.pid or owner.instance:
+        return False
+    return is_here(owner) and station.engine.owner_alive(owner) and _locked(world, record.id)
+
+
+def _picked_from(world: World, key: Key) -> str:
+    """The column that the card was started from, where its board keeps a history; else the running one."""
+    found = running = world.roles(key[0]).running or ""
+    tell = getattr(world.station.boards.get(key[0]), "history", None)
+    for event in tell(key[1]) if tell is not None else ():
+        if event.type == BoardEventType.LAST_RUN_STAMPED:
+            found = running
+        elif event.type == BoardEventType.CARD_MOVED and event.data.get("reason") == STARTED:
+            found = str(event.data.get("from", ""))
     return found
 
 
@@ -220,7 +245,7 @@ def _age(world: World, record: RunRecord) -> float:
 def _holder(world: World, record: RunRecord) -> Alive:
     """The lock is held: by its owner, or by children of an owner that is gone."""
     if not _gone(world, record.owner):
-        return Alive(Life.HELD, {"owner": record.owner.pid})
+        return Alive(Life.HELD, {"owner": record.owner.pid, **_last_sign(world, record)})
     station = world.station
     children = station.engine.children(record.id)
     first = children[0] if children else None
@@ -234,6 +259,12 @@ def _holder(world: World, record: RunRecord) -> Alive:
         if world.now >= until and station.engine.stop_children(record.id):
             _log.warning("run.children_stopped", run_id=record.id)
     return Alive(Life.CHILDREN, told)
+
+
+def _last_sign(world: World, record: RunRecord) -> Mapping[str, object]:
+    """How long ago the run was heard of, for who looks once; a reason that is stored must not change by itself."""
+    heard = record.last_event_at or record.claimed_at or record.created_at
+    return {"age": f"{max(0.0, (world.now - heard).total_seconds()):.0f} s"} if world.dry else {}
 
 
 def _promote(world: World, record: RunRecord) -> None:

@@ -22,6 +22,7 @@ from dispatcher.policy import Action, Decision
 from dispatcher.reasons import Reason
 from dispatcher.routing import Route, route
 from dispatcher.slots import Work
+from dispatcher.station import STARTED
 from dispatcher.world import World
 
 _log = log.get(__name__)
@@ -137,7 +138,7 @@ def _stamped(world: World, wanted: Judged, begun: cards.Start, epoch: int, card:
     plan = Plan(begun, card, link.attempts, chosen, workspace, epoch)
     to = world.roles(card.board).running
     if to is not None and card.column != to:
-        result = moving.move(world, card, to, "start")
+        result = moving.move(world, card, to, STARTED)
         if result.outcome is moving.Outcome.ELSEWHERE:
             _undo(world, begun.key, pointer=before.last_run if before else "")
             return gates.held(wanted.decision, Reason.COLUMN_NOT_ELIGIBLE, {"name": result.card.column or "no column"})

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from connectors.forge.board import LabelBoard
     from engine.api import ResumeRequest
 
+STARTED = "start"
+"""Why a card is moved to the running column; its history says so."""
 REMOVED = "removed from the configuration; what it has under way is watched to its end"
 """Why nothing is picked up from a board that the configuration names no more."""
 INTERRUPT_EXTERNAL_MOVE = "external_move"

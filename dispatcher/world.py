@@ -26,6 +26,7 @@ from dispatcher.candidate import DaemonFacts
 from dispatcher.ledger.records import Key, Link, Park, Snapshot
 from dispatcher.policy import Decision, Found, Life
 from dispatcher.reasons import park_cause
+from dispatcher.slots import Work
 from dispatcher.station import Station
 from engine.errors import StoreError
 from engine.run import RunRecord
@@ -115,6 +116,8 @@ class World:
     held: dict[Key, Decision] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     started: list[Key] = field(default_factory=list)
+    planned: list[Work] = field(default_factory=list)
+    """What a dry tick would have started by now: it counts as the daemon's own starts do."""
     actionable: int = 0
     wrote: bool = False
     state: Mapping[str, object] = field(default_factory=dict)
@@ -259,6 +262,10 @@ class World:
             told = {role: read.called(name) for role, name in columns.model_dump().items() if name}
             known = self.renamed[board] = columns.model_copy(update=told)
         return known
+
+    def at_work(self) -> tuple[Work, ...]:
+        """Everything under way, and what a dry tick would have started."""
+        return (*self.station.slots.executing(), *self.planned)
 
     def columns_of(self, board: str) -> BoardRead:
         """The board's columns as this tick read them; a board that is gone has none."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from connectors.card import PERSON
 from connectors.drafts import CardPatch
@@ -62,3 +63,19 @@ def test_a_done_card_closes_no_circle(yard: Yard) -> None:
     imported(yard, first="ready", second="done")
     yard.settled()
     assert yard.column("first") == "review"
+
+
+def test_a_blocker_that_cannot_be_read_is_not_done_and_a_deleted_one_says_so(yard: Yard) -> None:
+    """dispatcher.md 19, principle 5: doubt holds; and the way out is named."""
+    damaged, deleted = yard.make("damaged", column="done"), yard.make("deleted", column="done")
+    held = yard.make("held", blockers=(damaged,))
+    waits = yard.make("waits", column="waiting_deps", blockers=(damaged,))
+    orphaned = yard.make("orphaned", blockers=(deleted,))
+    with yard.wiring.database.write() as connection:
+        connection.execute(text("UPDATE board_card SET labels = '[bro' WHERE id = :id"), {"id": damaged})
+    yard.board.delete(deleted, PERSON)
+    yard.tick(2)
+    assert (yard.reason(held), yard.column(waits), yard.runs()) == ("blockers_unreadable", "waiting_deps", ())
+    idle = yard.view(orphaned).idle
+    assert idle is not None
+    assert (idle.code, "(deleted)" in idle.text, "card update" in idle.unblock) == ("blocked_by", True, True)
