@@ -12,7 +12,7 @@ from connectors.errors import ConnectorError
 from dispatcher import log
 from dispatcher.ledger import outcomes
 from dispatcher.ledger.records import Follows, Settlement
-from dispatcher.reasons import Reason, render
+from dispatcher.reasons import Reason, ended, render
 from dispatcher.world import World, park_texts
 
 _log = log.get(__name__)
@@ -64,11 +64,11 @@ def _text(world: World, card: Card, settlement: Settlement) -> str:
         park = world.park_of((card.board, card.id))
         reason, told = (Reason(park.reason), park_texts(park)) if park else (Reason.WAITING_FOR_PERSON, {})
         text, unblock = render(reason, {"run": run, "code": code, "error": error, "message": error, **told})
-        return f"Parked: {text}. To go on: {unblock}."
+        return f"Parked: {ended(text)} To go on: {ended(unblock)}"
     if settlement.follows is Follows.GAVE_UP:
         told = {"n": world.station.settings.retry.max_attempts, "code": code, "error": error}
         text, unblock = render(Reason.GAVE_UP, told)
-        return f"Run {run} {text}. To go on: {unblock}."
+        return f"Run {run} {ended(text)} To go on: {ended(unblock)}"
     if settlement.follows is Follows.FAILED:
-        return f"Run {run} failed ({code}): {error}. To start anew: move the card in."
+        return f"Run {run} failed ({code}): {ended(error)} To start anew: move the card in."
     return f"Run {run} finished."

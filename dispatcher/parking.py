@@ -16,7 +16,7 @@ from dispatcher.commenting import say
 from dispatcher.ledger import cards, outcomes
 from dispatcher.ledger.records import ClaimState, Follows, GiveUp, Key, Link, Park
 from dispatcher.policy import Action, Decision, Found, RunFacts, decide
-from dispatcher.reasons import PARK_CAUSES, Reason, render
+from dispatcher.reasons import PARK_CAUSES, Reason, ended, render
 from dispatcher.world import World
 from engine import states
 from engine.run import RunRecord
@@ -152,7 +152,7 @@ def _say_again(world: World, card: Card, park: Park) -> None:
     """One comment that names what is asked and the command, repeated only for a new question."""
     reason = Reason(park.reason)
     text, unblock = render(reason, {"run": park.run_id, **json.loads(park.facts)})
-    told = f"Moving the card does not continue it: {text}. To go on: {unblock}."
+    told = f"Moving the card does not continue it: {ended(text)} To go on: {ended(unblock)}"
     say(world, card, told, f"run={park.run_id} asks={park.outcome}")
 
 

@@ -22,6 +22,8 @@ from engine.events import EventType
 
 CARDS_PER_COLUMN = 200
 """How many cards of one column the page shows; it says how many more there are."""
+IDLE = 100
+"""How many idle cards are listed with their reasons; the others have them in their columns."""
 FORMS = 50
 """How many questions the page shows with their forms; the others are named."""
 _TAIL = 400
@@ -59,6 +61,7 @@ def model(behind: Backstage) -> Model:
         "running": told("running", "since", "last_sign_at"),
         "retries": told("retries", "not_before"),
         "idle": [row for row in told("held", "since") if row["code"] not in ("retry_wait", "run_alive")],
+        "most": IDLE,
         "boards": boards,
         "elsewhere": [each for each in state.get("boards") or () if each.get("name") not in shown],
     }

@@ -15,6 +15,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, Response
 
+from dispatcher.reasons import ended
 from dispatcher.refusals import Refused
 from dispatcher.web import board_page, card_page
 from dispatcher.web.backstage import Behind
@@ -72,14 +73,11 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["sentence"] = sentence
+    made.filters |= {"sentence": sentence, "ended": ended}
     return made
 
 
 def sentence(text: object) -> str:
     """A text that may have been written without capital and full stop, with both."""
-    told = str(text).strip()
-    first, rest = told[:1], told[1:]
-    word = told.split(" ", 1)[0]
-    begun = f"{first.upper()}{rest}" if word.isalpha() else told
-    return begun if not begun or begun[-1] in ".!?…:" else f"{begun}."
+    told = ended(str(text))
+    return f"{told[:1].upper()}{told[1:]}" if told.split(" ", 1)[0].isalpha() else told

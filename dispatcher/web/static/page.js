@@ -3,7 +3,9 @@
 "use strict";
 
 const EVERY = 10000;
+const SIGNED_OUT = "Your sign-in has ended. Open this page in another tab, sign in there, then go on here.";
 let tag = "";
+let seen = new Date();
 
 function say(text) {
   document.getElementById("said").textContent = text;
@@ -20,6 +22,7 @@ async function post(path, body) {
   }).catch(() => null);
   if (answer === null) return "The daemon does not answer. Look whether it runs, then try again.";
   if (answer.ok) return "";
+  if (answer.status === 401 && path !== "/api/session") return SIGNED_OUT;
   const document_ = await answer.json().catch(() => ({}));
   const error = document_.error || { message: `The daemon answered ${answer.status}.`, hint: "" };
   return `${error.message} ${error.hint || ""}`.trim();
@@ -107,8 +110,8 @@ async function send(form) {
     complain(form, problem);
     return;
   }
-  if (form.dataset.then) {
-    location.assign(form.dataset.then);
+  if (form.dataset.then === "reload") {
+    location.reload();  // the page that was asked for
     return;
   }
   const box = form.closest("[data-row]");
@@ -135,8 +138,20 @@ function busy(part, pressed) {
   return !pressed && (part.contains(document.activeElement) || part.querySelector("details[open]") !== null);
 }
 
+// A page that is no longer kept fresh says so, and since when: what it shows may be long over.
+function stale(answer) {
+  const place = document.getElementById("stale");
+  const fresh = answer !== null && (answer.ok || answer.status === 304);
+  if (fresh) seen = new Date();
+  const why = answer === null ? "The daemon does not answer." : answer.status === 401 ? SIGNED_OUT : `The daemon answered ${answer.status}.`;
+  const text = fresh ? "" : `${why} This is how it was at ${seen.toLocaleTimeString()}.`;
+  if (place.textContent !== text) place.textContent = text;
+  place.hidden = fresh;
+}
+
 async function refresh(pressed = false) {
   const answer = await fetch(location.href, { credentials: "same-origin", headers: tag ? { "If-None-Match": tag } : {} }).catch(() => null);
+  stale(answer);
   if (answer === null || answer.status === 304 || !answer.ok) return;
   tag = answer.headers.get("ETag") || "";
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");

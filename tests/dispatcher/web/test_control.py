@@ -76,7 +76,7 @@ def test_the_page_shows_board_and_reasons_and_escapes_what_people_wrote(client: 
         "board": "native",
         "run_id": "r1",
         "cause": "source_changed",
-        "text": "the source changed",
+        "text": "the source changed.",
     }
     door.document |= {
         "desired": {"state": "paused", "by": "ann"},
@@ -89,6 +89,8 @@ def test_the_page_shows_board_and_reasons_and_escapes_what_people_wrote(client: 
     assert card_id not in answer.text
     for told in ("Pick-up paused by ann", "the source changed", "put it back", "In progress", 'lang="en"'):
         assert told in answer.text
+    assert "<bdi>&lt;script&gt;" in answer.text, "a title that reads the other way turns nothing else round"
+    assert "the source changed.<" in answer.text.replace("</p>", "<")
     assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 
