@@ -51,6 +51,9 @@ def explained(detail: dict[str, Any], data: dict[str, Any]) -> Problem:
         return Problem("is missing", key, f"Add {path[-1]}.")
     given = _value_at(data, path)
     text = str(detail["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
+    text = text.replace("be a valid tuple", "be a list")
+    if kind == "too_short":
+        text = f"it should have at least {detail['ctx']['min_length']} of them, and has {detail['ctx']['actual_length']}"
     if isinstance(given, str | int | float | bool) and not is_secret(path) and str(given) not in text:
         text = f'"{given}" does not fit: {text}'
     return Problem(text, key, _hint(kind, text))
@@ -63,6 +66,7 @@ def _hint(kind: str, text: str) -> str:
         "int_parsing": "Give a whole number.",
         "int_type": "Give a whole number.",
         "bool_parsing": "Give true or false.",
+        "tuple_type": "Write each value in a line of its own behind a dash, or all in brackets.",
         "literal_error": "Give one of the values named there.",
         "model_type": "Give keys and values below it.",
         "dict_type": "Give keys and values below it.",

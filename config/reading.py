@@ -67,7 +67,9 @@ def parse_document(text: str, shown: str) -> Document:
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise _invalid(_yaml_text(error), shown, line) from error
-    except (YAMLError, ValueError, RecursionError) as error:
+    except ValueError as error:  # without its text: that may show the value
+        raise _invalid("has a date or a number that is none, like 2026-02-30", shown) from error
+    except (YAMLError, RecursionError) as error:
         raise _invalid("is not YAML", shown) from error
     if loaded is None:
         return Document({})

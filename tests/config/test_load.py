@@ -106,6 +106,9 @@ def test_a_wrong_board_is_refused_with_its_key(tmp_path: Path, board: str, key: 
         ("- a\n", "mapping"),
         ("name: !!python/object:os.system x\n", "tag"),
         ("boards: []\n", "no board"),
+        ("working_hours: {zone: UTC, open: []}\n", "at least 1"),
+        ("working_hours: {zone: UTC, open: mon 08:00-10:00}\n", "be a list"),
+        ("working_hours: {zone: UTC, open: [mon 08:00-10:00], closed: [2026-02-30]}\n", "a date"),
         ("name: " + "x" * (2 << 20), "larger"),
     ],
 )
