@@ -41,6 +41,15 @@ class Refused(Exception):
         super().__init__(message)
 
 
+_WORDS = """
+    a add an another answer ask cancel check choose compare declare effect fix free give in it its keep launch list look
+    make more move name no node nobody not nothing only put read remove rename repair restore resume rewind run send set
+    somebody start stop take that the there these this try turn two unknown use wait what write
+"""
+BEGINNINGS = frozenset(_WORDS.split())
+"""Words with which sentences of ours begin; any other may be a name, whose letters are its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """The exit code of a verb and the status of an HTTP answer."""
@@ -154,4 +163,13 @@ def meaning_of(code: str) -> Meaning:
 
 def error_document(refusal: Refusal) -> dict[str, object]:
     """``{"error": {"code", "message", "hint"}}`` (interface.md 1)."""
-    return {"error": {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}}
+    return {"error": {"code": refusal.code, "message": sentence(refusal.message), "hint": sentence(refusal.hint)}}
+
+
+def sentence(text: str) -> str:
+    """A text as a sentence: with a capital where it begins with a usual word, never a name, and with one full stop.
+
+    What ends with something to be typed, and what has several lines, keeps its end.
+    """
+    begun = f"{text[:1].upper()}{text[1:]}" if text.partition(" ")[0] in BEGINNINGS else text
+    return begun if not begun or begun[-1] in ".?!`…" or "\n" in begun else f"{begun}."

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 @click.option("--until-idle", is_flag=True, help="tick until nothing runs and no card is actionable")
 @click.option("--idle-timeout", default="", metavar="D", help="with --until-idle: stop after this long, exit 1")
 @click.option("--dry-run", is_flag=True, help="decide and print; write nothing")
-@click.option("--port", type=int, default=None, metavar="N", help="HTTP port instead of server.port")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", help="HTTP port instead of server.port; 0 takes a free one"
+)
 @click.option("--no-server", is_flag=True, help="do not listen")
 @click.pass_obj
 def command(session: Session, /, file: Path | None, **options: object) -> int:
@@ -37,6 +39,8 @@ def command(session: Session, /, file: Path | None, **options: object) -> int:
         session.use_config(file)
     if options["once"] and options["until_idle"]:
         raise Refused("usage", "--once and --until-idle exclude each other", "Give one of them.")
+    if options["no_server"] and options["port"] is not None:
+        raise Refused("usage", "--port and --no-server exclude each other", "Give one of them.")
     if options["idle_timeout"] and not options["until_idle"]:
         raise Refused("usage", "--idle-timeout belongs to --until-idle", "Give both, or neither.")
     inbox = Inbox()
@@ -62,6 +66,7 @@ def _dispatch(session: Session, inbox: Inbox, options: dict[str, object]) -> int
     try:
         if server is not None:
             server.start()
+            daemon.listens = server.address
         return _live(session, daemon, timeout, options)
     finally:
         if server is not None:

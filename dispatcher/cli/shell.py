@@ -23,7 +23,7 @@ from dispatcher import __version__
 from dispatcher.cli.output import Output
 from dispatcher.cli.session import Need, Session
 from dispatcher.cli.verbs import VERBS, Verb
-from dispatcher.refusals import FAILED, Refusal, Refused, error_document, meaning_of
+from dispatcher.refusals import FAILED, Refusal, Refused, error_document, meaning_of, sentence
 from engine.errors import EngineError
 
 PROGRAM = "pointsman"
@@ -86,9 +86,9 @@ def refuse(session: Session, refusal: Refusal) -> int:
         session.warn(traceback.format_exc().rstrip())
     if session.json:
         session.emit(error_document(refusal))
-    session.warn(_stop(refusal.message))
+    session.warn(sentence(refusal.message))
     if refusal.hint:
-        session.warn(_stop(refusal.hint))
+        session.warn(sentence(refusal.hint))
     return meaning_of(refusal.code).exit_code
 
 
@@ -98,10 +98,6 @@ def wants_json(arguments: Sequence[str]) -> bool:
     if "--" in options:
         options = options[: options.index("--")]
     return "--json" in options
-
-
-def _stop(text: str) -> str:
-    return text if text[-1:] in ".?!`" or "\n" in text else f"{text}."
 
 
 def _last_word(session: Session, as_json: bool) -> Callable[..., None]:
@@ -122,8 +118,8 @@ def refuse_plainly(session: Session, refusal: Refused) -> None:
     if session.json:
         session.emit(error_document(refusal))
     else:
-        session.warn(_stop(refusal.message))
-        session.warn(_stop(refusal.hint))
+        session.warn(sentence(refusal.message))
+        session.warn(sentence(refusal.hint))
 
 
 # -- global options --------------------------------------------------------------------------------------------------

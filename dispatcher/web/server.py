@@ -49,6 +49,12 @@ class WebServer:
         """The port that it listens on, once started."""
         return int(self._socket.getsockname()[1]) if self._socket is not None else self._listener.port
 
+    @property
+    def address(self) -> str:
+        """Where a browser on this machine finds the page."""
+        host = self._listener.host.strip("[]")
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
+
     def start(self) -> None:
         """Bind the port, then serve; connections wait from the moment this returns. Raises ``Refused``."""
         rules = Rules.of(self._listener.host, self._listener.token)

@@ -38,23 +38,24 @@ async def on_invalid(request: Request, error: Exception) -> Response:
 def refusal_of(finding: Mapping[str, Any], more: int = 0, known: tuple[str, ...] = ()) -> Refused:
     """One finding as a refusal; ``known`` are the names that would have fitted."""
     place, kind = finding["loc"], str(finding["type"])
-    where = ".".join(str(part) for part in place[1:]) or f"The {place[0]}"
+    where = ".".join(str(part) for part in place[1:])
+    called = f'"{where}"' if where else f"The {place[0]}"
     also = f" ({more} more)" if more else ""
     if kind == "extra_forbidden":
         return Refused(
-            "bad_input", f"{where} is not known here{also}.", did_you_mean(str(place[-1]), known) or CONTRACT
+            "bad_input", f"{called} is not known here{also}.", did_you_mean(str(place[-1]), known) or CONTRACT
         )
     if kind == "json_invalid":
         detail = finding.get("ctx", {}).get("error", "")
         return Refused("bad_input", f"The body is not JSON: {detail} at character {place[-1]}.", _TEXTS[kind][1])
     if kind in _TEXTS:
         text, hint = _TEXTS[kind]
-        return Refused("bad_input", f"{text.format(where=where)}{also}.", hint)
+        return Refused("bad_input", f"{text.format(where=called)}{also}.", hint)
     text = str(finding["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
     text = text.replace("String should", "it should").replace("List should", "it should")
     if kind == BAD_TEXT:
-        return Refused("invalid_text", f"{where}: {text}{also}.", "Send it as valid Unicode (UTF-8).")
-    return Refused("bad_input", f"{where}: {text}{also}.", CONTRACT)
+        return Refused("invalid_text", f"{called}: {text}{also}.", "Send it as valid Unicode (UTF-8).")
+    return Refused("bad_input", f"{called}: {text}{also}.", CONTRACT)
 
 
 def _known(request: Request, place: tuple[Any, ...]) -> tuple[str, ...]:

@@ -120,7 +120,7 @@ def test_a_refusal_is_two_sentences_and_with_json_one_document(tmp_path: Path, s
     assert (plain.code, plain.out, plain.err) == (5, "", "It is taken.\nWait a little.\n")
     told = pointsman(tmp_path, "inspect", "--code", "99", "--json")
     assert (told.code, told.err) == (5, plain.err)
-    assert told.document == {"error": {"code": "conflict", "message": "It is taken", "hint": "Wait a little."}}
+    assert told.document == {"error": {"code": "conflict", "message": "It is taken.", "hint": "Wait a little."}}
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,8 @@ def test_admission_refuses_before_anything_starts_and_leaves_the_run_as_it_was(
     assert post(client, path, answers={"ok": True}) == (409, "source_changed")
     assert client.get(f"/api/runs/{paused}").json() == before
     assert post(client, "/api/runs/nobody/resume") == (404, "not_found")
+    told = client.get("/api/runs/nobody").json()["error"]
+    assert (told["message"], told["hint"][:5]) == ("Run nobody is unknown.", "List "), "the page shows both in one line"
 
 
 def test_a_resume_is_claimed_when_it_is_answered_and_goes_on_to_its_end(
