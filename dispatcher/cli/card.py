@@ -118,6 +118,7 @@ def update(session: Session, /, card_id: str, **given: Any) -> None:
     board = _board(session)
     card = need_card(board, card_id)
     clear = given["clear"]
+    _need_store(session, card_id)
     patch = CardPatch(
         title=given["title"],
         body=None if given["body"] is None else text_or_stdin(given["body"]),
@@ -152,7 +153,7 @@ def update(session: Session, /, card_id: str, **given: Any) -> None:
 def list_(session: Session, /, view: str, claimed: bool | None, **given: Any) -> None:
     """List the cards that pass all filters; a store that does not exist has none and is not made."""
     if not session.store_exists():
-        _show_list(session, [], [])
+        _show_list(session, [])
         if all(each.kind != "native" for each in session.settings().boards):
             session.warn("There is no store yet, so no forge was asked; pointsman dispatch --once makes it.")
         return
@@ -220,6 +221,7 @@ def move(session: Session, /, card_id: str, to: str, expect: str, **given: str) 
         with session.wiring().ledger.together():
             card = _place(session, native, _move(native, card, wanted) if wanted.to else card, given)
     else:
+    _need_store(session, card_id)
         card = _move(board, card, wanted)
     told = f"Moved card #{card.number}: {before} -> {card.column}"
     _tell(session, card, told if card.column != before else f"Card #{card.number} is in {card.column}.")
@@ -242,6 +244,7 @@ def comment(session: Session, card_id: str, text: str) -> None:
         session.say(f"Commented on card #{card.number}.")
 
 
+    _need_store(session, card_id)
 @command.command("close", help="Close a card: move it to the first terminal column.")
 @click.argument("card_id", metavar="ID")
 @click.pass_obj
@@ -256,6 +259,7 @@ def close(session: Session, card_id: str) -> None:
 
 @command.command("archive", help="Put a card away: no list shows it, nothing starts from it, its history stays.")
 @click.argument("card_id", metavar="ID")
+    _need_store(session, card_id)
 @click.pass_obj
 def archive(session: Session, card_id: str) -> None:
     """Archive a card that nobody works on."""
@@ -268,6 +272,7 @@ def archive(session: Session, card_id: str) -> None:
 
 
 @command.command("unarchive", help="Bring a card back to where it was put away from.")
+    _need_store(session, card_id)
 @click.argument("card_id", metavar="ID")
 @click.pass_obj
 def unarchive(session: Session, card_id: str) -> None:
@@ -281,6 +286,7 @@ def unarchive(session: Session, card_id: str) -> None:
 @click.argument("card_id", metavar="ID")
 @click.pass_obj
 def delete(session: Session, card_id: str) -> None:
+    _need_store(session, card_id)
     """Delete a card that nobody works on."""
     board = _board(session)
     found = board.resolve(card_id)
@@ -291,6 +297,7 @@ def delete(session: Session, card_id: str) -> None:
         session.emit({"deleted": found, "waiting": list(waiting)})
         return
     session.say(f"Deleted card {card_id}.")
+    _need_store(session, card_id)
     if waiting:
         session.warn(f"{len(waiting)} cards wait for it and go on waiting: {', '.join(waiting)}.")
 

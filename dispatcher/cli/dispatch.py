@@ -6,6 +6,7 @@ import gc
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -53,9 +54,9 @@ def _dispatch(session: Session, inbox: Inbox, options: dict[str, object]) -> int
     settings = session.settings()
     bounded = bool(options["once"] or options["until_idle"] or options["dry_run"])
     session.start_logging("warning" if bounded else "info")
-    daemon = _daemon(session, inbox)
     if options["dry_run"]:
-        return _dry(session, daemon)
+        return _rehearse(session, inbox)
+    daemon = _daemon(session, inbox)
     from dispatcher.daemon import loops
 
     if not bounded and not loops.await_folder(daemon):
@@ -115,6 +116,18 @@ def _live(session: Session, daemon: Daemon, timeout: float, options: dict[str, o
     return done.exit_code
 
 
+def _rehearse(session: Session, inbox: Inbox) -> int:
+    """A dry tick; where there is no store yet, over an empty one that is thrown away."""
+    if session.store_exists():
+        return _dry(session, _daemon(session, inbox))
+    with TemporaryDirectory(prefix="pointsman-") as folder:
+        session.use_store(Path(folder))
+        try:
+            return _dry(session, _daemon(session, inbox))
+        finally:
+            session.close()
+
+
 def _dry(session: Session, daemon: Daemon) -> int:
     daemon.open_dry()
     report = daemon.tick(pick=True, dry=True)
@@ -131,10 +144,12 @@ def show(session: Session, reports: Sequence[TickReport]) -> None:
             counts.update(report.counts)
         session.emit({"decisions": [_document(each) for each in decided], "counts": dict(counts)})
         return
+    several = len(session.settings().boards) > 1
     for each in decided:
         told = each.decision
+        board = each.key[0] if several else ""
         reason = f" {told.reason.value}: {told.text}" if told.reason else f" {told.run_id or ''}"
-        session.say(f"#{each.number} {told.action.value}{reason}".rstrip())
+        session.say(f"{board}#{each.number} {told.action.value}{reason}".rstrip())
 
 
 def _document(each: Decided) -> dict[str, object]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dispatcher.cli.session import Session
+from dispatcher.refusals import Refused
 
 if TYPE_CHECKING:
     from dispatcher.explaining import Explanation
@@ -21,6 +22,9 @@ def command(session: Session, card: str) -> int:
     """Tell why a card starts or does not."""
     from dispatcher.explaining import explain
 
+    if not session.store_exists():
+        text = f"There is no card {card}: there is no store yet."
+        raise Refused("card_unknown", text, "Make a card: card create; or read the boards: dispatch --once.")
     told = explain(session.wiring(), session.environment, card)
     if session.json:
         session.emit(told.document())

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 STORE_FOLDER = ".pointsman"
 DATABASE_FILE = "pointsman.db"
-SQLITE = "sqlite:///"
 
 
 class Need(Enum):

@@ -94,8 +94,13 @@ def test_lists_filter_and_show_the_most_urgent_first(one: Path) -> None:
 def test_reading_verbs_make_no_store(tmp_path: Path) -> None:
     assert document(tmp_path, "list") == {"cards": []}
     assert card(tmp_path, "show", "1").code == 1
-    assert card(tmp_path, "history", "1", "--json").document["error"]["code"] == "card_unknown"
-    assert not (tmp_path / ".pointsman").exists()
+    verbs = (("history", "1"), ("move", "1", "--to", "ready"), ("update", "1", "--title", "x"), ("comment", "1", "x"))
+    for words in (*verbs, *((verb, "1") for verb in ("close", "archive", "unarchive", "delete"))):
+        assert card(tmp_path, *words, "--json").document["error"]["code"] == "card_unknown"
+    assert pointsman(tmp_path, "explain", "1", "--json").document["error"]["code"] == "card_unknown"
+    rehearsed = pointsman(tmp_path, "dispatch", "--dry-run", "--no-server", "--json")
+    assert rehearsed.document == {"decisions": [], "counts": {}}
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
