@@ -161,7 +161,7 @@ def read_boards(world: World, names: Collection[str]) -> None:
     _read_by_id(world, [key for key in world.snapshot.active() if key[0] in names])
     _measure(world, names)
     read_blockers(world, world.cards.values())
-    world.know_links(world.listed)
+    world.know_links(world.cards)  # a blocker that was read by its id may have become eligible meanwhile
     world.know_runs(link.last_run for link in world.links.values())
 
 

@@ -71,7 +71,8 @@ def _claimed(world: World, wanted: Judged, begun: cards.Start) -> int:
     station = world.station
     with station.ledger.write() as connection:
         breakers.by_person(world, connection, wanted.card)
-        epoch = cards.take(connection, begun.key, begun.number, station.owner, world.now)
+        decided_about = wanted.candidate.run.run_id
+        epoch = cards.take(connection, begun.key, begun.number, station.owner, world.now, decided_about)
         if epoch:
             cards.open_intent(connection, begun, station.owner, world.now)
         else:  # the intent that may be there is the owner's

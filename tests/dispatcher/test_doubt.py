@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -46,6 +46,8 @@ class Moody(NativeBoard):
         self.half = self.deaf = self.stubborn = False
         self.changes: Mapping[str, Mapping[str, Any]] = {}
         self.moves = 0
+        self.meanwhile: Callable[[], None] = lambda: None
+        """Happens before cards are read by their ids."""
 
     def revision(self) -> int:
         """Another one each time."""
@@ -68,6 +70,7 @@ class Moody(NativeBoard):
 
     def get_many(self, card_ids: Collection[str]) -> Lookup:
         """Cards by id; ``deaf`` hears of none."""
+        self.meanwhile()
         if self.deaf:
             return Lookup(unread=dict.fromkeys(card_ids, "502 Bad Gateway"))
         found = super().get_many(card_ids)
@@ -278,3 +281,17 @@ def test_a_card_whose_way_back_to_work_the_board_did_not_take_gets_there_later(
         [("native", card)],
         {},
     )
+
+
+def test_a_blocker_that_gets_eligible_between_two_reads_of_one_tick_keeps_its_run(yard: Yard) -> None:
+    """The listing did not show it, the read by its id does: its run is resumed and never gets a sibling."""
+    board = moody(yard)
+    yard.bot(DECLARED)
+    blocker = yard.make("first")
+    yard.settled(3)
+    yard.move(blocker, "backlog")
+    yard.settled()
+    yard.make("second", "waiting_deps", blockers=(blocker,))
+    board.meanwhile = lambda: yard.move(blocker, "ready")
+    yard.tick()
+    assert [(run.id, run.epoch) for run in yard.runs()] == [(yard.view(blocker).last_run, 2)]
