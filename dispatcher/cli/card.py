@@ -153,7 +153,7 @@ def update(session: Session, /, card_id: str, **given: Any) -> None:
 def list_(session: Session, /, view: str, claimed: bool | None, **given: Any) -> None:
     """List the cards that pass all filters; a store that does not exist has none and is not made."""
     if not session.store_exists():
-        _show_list(session, [])
+        _show_list(session, [], [])
         if all(each.kind != "native" for each in session.settings().boards):
             session.warn("There is no store yet, so no forge was asked; pointsman dispatch --once makes it.")
         return

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dispatcher.wiring import Wiring
 
 STORE_FOLDER = ".pointsman"
+SQLITE = "sqlite:///"
 DATABASE_FILE = "pointsman.db"
 
 
@@ -143,6 +144,10 @@ class Session:
         if settings is not None and settings.store.url:
             return absolute_url(settings.store.url, settings.origin.folder)
         return f"{SQLITE}{self.store_dir / DATABASE_FILE}"
+
+    def use_store(self, folder: Path) -> None:
+        """Work on the store of that folder, whatever else is said."""
+        self.given_store_dir, self.given_store_url = folder, f"sqlite:///{folder / DATABASE_FILE}"
 
     def store_exists(self) -> bool:
         """Whether there is a database to read; a reader must not make one."""
