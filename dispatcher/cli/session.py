@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from config.environment import default_file
 from config.problems import ConfigError
 from dispatcher.cli.output import Output, json_text
+from dispatcher.refusals import Refused
+from engine.store.addresses import SCHEME, address_of, file_of
 
 if TYPE_CHECKING:
     from config.settings import Settings
     from dispatcher.wiring import Wiring
 
 STORE_FOLDER = ".pointsman"
-SQLITE = "sqlite:///"
 DATABASE_FILE = "pointsman.db"
 
 
@@ -43,7 +45,7 @@ class Session:
     ) -> None:
         self.environment = environment
         self.output = output or Output()
-        self.folder = folder or Path.cwd()
+        self._folder = folder
         self.need = Need.SETTINGS
         self.json = False
         self.log_level = ""
@@ -54,6 +56,14 @@ class Session:
         self._settings: Settings | None = None
         self._wiring: Wiring | None = None
         self._logging = False
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the command was given. Raises Refused where that folder was removed."""
+        try:
+            return self._folder or Path.cwd()
+        except FileNotFoundError as gone:
+            raise Refused("bad_input", "The current folder is gone.", "Go to one that is there.") from gone
 
     # -- what people and programs read -------------------------------------------------------------------------------
     def emit(self, document: object) -> None:
@@ -143,16 +153,12 @@ class Session:
         settings = self.settings() if self.config_path else None
         if settings is not None and settings.store.url:
             return absolute_url(settings.store.url, settings.origin.folder)
-        return f"{SQLITE}{self.store_dir / DATABASE_FILE}"
-
-    def use_store(self, folder: Path) -> None:
-        """Work on the store of that folder, whatever else is said."""
-        self.given_store_dir, self.given_store_url = folder, f"sqlite:///{folder / DATABASE_FILE}"
+        return address_of(self.store_dir / DATABASE_FILE)
 
     def store_exists(self) -> bool:
         """Whether there is a database to read; a reader must not make one."""
         url = self.store_url
-        return not url.startswith(SQLITE) or Path(url.removeprefix(SQLITE)).exists()
+        return not url.startswith(SCHEME) or file_of(url).exists()
 
     def wiring(self) -> Wiring:
         """Engine, store, boards and ledger, built when they are asked for; closed at the end of the process."""
@@ -198,6 +204,4 @@ def nearest_store(folder: Path) -> Path:
 
 def absolute_url(url: str, folder: Path) -> str:
     """``url`` with a relative SQLite path taken from ``folder``."""
-    if not url.startswith(SQLITE):
-        return url
-    return f"{SQLITE}{(folder / url.removeprefix(SQLITE)).absolute()}"
+    return address_of((folder / file_of(url)).absolute()) if url.startswith(SCHEME) else url

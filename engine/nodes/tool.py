@@ -26,6 +26,8 @@ TRANSIENT_EXIT = 75
 SHELL_SIGNALS = range(129, 160)
 """Exits by which a shell reports that what it ran died by a signal."""
 PERMANENT_EXITS = (126, 127)
+LONGEST_ARGUMENT = 100 * 1024
+"""Bytes of a command that are handed over as an argument: Linux takes 128 KiB in one."""
 SHOWN = 4096
 """Bytes of the end of a stream that an error text carries."""
 
@@ -66,6 +68,9 @@ def run(context: NodeContext) -> Outcome:
     assert isinstance(node, ToolNode)
     if node.action:
         return action.run(context)
+    if not context.folders.workspace.is_dir():
+        text = f"the workspace {context.folders.workspace} is not there; put it back, then resume"
+        return Failed(FailureCode.EXECUTION_FAILED, text)
     until = context.clock.monotonic() + context.limit.seconds
     for repair in range(node.repairs + 1):
         outcome = _once(context, node, until)
@@ -88,7 +93,7 @@ def _unmet(context: NodeContext, node: ToolNode, until: float) -> Failed | None:
     if node.postcondition is None:
         return None
     rendered = command(node.postcondition, context.scope, _json_fields(context, node))
-    end = _process(context, ("bash", "-c", rendered.text), until, "-postcondition")
+    end = _process(context, _bash(context, rendered.text, "-postcondition"), until, "-postcondition")
     if end.stopped or end.timed_out:
         return verdict(end, shell=False, limit=context.limit)
     if end.exit_code == 0:
@@ -152,16 +157,24 @@ def _argv(context: NodeContext, node: ToolNode) -> tuple[str, ...]:
         rendered = command(node.command, context.scope, json_fields)
         for gap in rendered.unresolved:
             context.warn(f"node {node.name}: {gap.dotted} has no value and stays as it is written")
-        return ("bash", "-c", rendered.text)
+        return _bash(context, rendered.text)
     assert node.script is not None
     text = script(node.script, context.scope, node.language, json_fields)
-    return (*INTERPRETERS[node.language], str(_script_file(context, node.language, text)))
+    name = f"{context.label}.{SUFFIXES.get(node.language, node.language)}"
+    return (*INTERPRETERS[node.language], str(_script_file(context, name, text)))
 
 
-def _script_file(context: NodeContext, language: str, text: str) -> Path:
+def _bash(context: NodeContext, text: str, part: str = "") -> tuple[str, ...]:
+    """``bash -c`` on a text; one too long for an argument, as with a great output of another node, lies in a file."""
+    if len(text.encode()) < LONGEST_ARGUMENT:
+        return ("bash", "-c", text)
+    return ("bash", "-c", '. "$0"', str(_script_file(context, f"{context.label}{part}.bash", text)))
+
+
+def _script_file(context: NodeContext, name: str, text: str) -> Path:
     folder = context.folders.run / "scripts"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / f"{context.label}.{SUFFIXES.get(language, language)}"
+    path = folder / name
     path.touch(mode=0o600)
     path.write_text(text, encoding="utf-8")
     return path

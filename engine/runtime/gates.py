@@ -6,18 +6,26 @@ None. Implements engine.md 1.7, 10.2, 10.3 and the precedence of stops.
 
 from __future__ import annotations
 
+from engine.errors import EngineError
 from engine.events import EventType
 from engine.failures import FailureCode
-from engine.runtime.attempt import Line
+from engine.runtime.attempt import Attempt, Line
 from engine.runtime.budget import Grace, GracePolicy, Refused, after_router, before_node
 from engine.runtime.ending import Ending, failed_resumable, over_budget, paused_operator, stopped
+from engine.runtime.stop import heed
 
 NO_GRACE = GracePolicy()
 
 
 def check_stop(line: Line, node: str) -> Ending | None:
-    """A stop or a pause that was asked for, or an attempt whose time is up: it ends before ``node`` runs."""
+    """A stop or a pause that was asked for, or an attempt whose time is up: it ends before ``node`` runs.
+
+    The run's row is asked here: what was asked for before the node before ended is honoured at this very boundary,
+    however lately (engine.md 1.7). In a branch the watcher does it.
+    """
     attempt = line.attempt
+    if not line.branch:
+        _look_at_row(attempt)
     cause = attempt.stop.cause
     if cause is not None:
         return stopped(node, cause)
@@ -26,6 +34,13 @@ def check_stop(line: Line, node: str) -> Ending | None:
     if attempt.deadline is not None and attempt.clock.monotonic() >= attempt.deadline:
         return failed_resumable(node, FailureCode.TIMEOUT, f"--timeout passed before node {node}")
     return _check_daily_cap(line, node)
+
+
+def _look_at_row(attempt: Attempt) -> None:
+    try:
+        heed(attempt.stop.root, attempt.store.runs.stop_request(attempt.run_id), attempt.epoch)
+    except EngineError:
+        return  # the boundary commit sees it too, and is what fails when the store cannot be read
 
 
 def _check_daily_cap(line: Line, node: str) -> Ending | None:

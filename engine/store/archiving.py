@@ -21,6 +21,7 @@ from typing import IO
 
 from engine.errors import BadInput, Refusal, StoreFull
 from engine.store import copying
+from engine.store.addresses import address_of
 from engine.store.drivers import POSTGRES
 from engine.store.locks import SENDING
 
@@ -72,7 +73,7 @@ def archive(url: str, root: Path, target: Path, made: datetime) -> Archive:
 def _write(partial: Path, database: Path, root: Path, made: datetime) -> Archive:
     from engine.store.health import look
 
-    revision = look(f"sqlite:///{database}").revision
+    revision = look(address_of(database)).revision
     hashes: dict[str, str] = {}
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as raw:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import RowMapping, Select, bindparam, select, text
+from sqlalchemy import Select, bindparam, select, text
 
 from engine.errors import EngineError, RecordUnreadable, RunDeleted, RunUnknown
 from engine.run import RunRecord, check_run_id
@@ -26,7 +26,11 @@ _TOMBSTONE = table("tombstone")
 
 READ_RUN = PreparedRead(_RUN.c, _RUN.c.id == bindparam("the_run"))
 READ_TOMBSTONE = PreparedRead([_TOMBSTONE.c.run_id], _TOMBSTONE.c.run_id == bindparam("the_run"))
-_STOP = select(_RUN.c.status, _RUN.c.stop_request, _RUN.c.stop_reason, _RUN.c.epoch)
+_STOP = PreparedRead(
+    [_RUN.c.status, _RUN.c.stop_request, _RUN.c.stop_reason, _RUN.c.epoch],
+    _RUN.c.id == bindparam("the_run"),
+    locking=False,
+)
 _ONE = PreparedRead(_RUN.c, _RUN.c.id == bindparam("the_run"), locking=False)
 _AMONG = Among(_RUN.c, _RUN.c.id)
 _GONE = Among([_TOMBSTONE.c.run_id], _TOMBSTONE.c.run_id)
@@ -64,13 +68,11 @@ class RunReads:
 
     def get(self, run_id: str) -> RunRecord:
         """One run. Raises InvalidId, RunUnknown, RunDeleted, RecordUnreadable, StoreUnreachable."""
-        with self._database.read_raw() as cursor:
-            found = _ONE.one(cursor, {"the_run": check_run_id(run_id)})
-        return read_run(found if found is not None else self._one(select(_RUN).where(_RUN.c.id == run_id), run_id))
+        return read_run(self._found(_ONE, run_id))
 
     def stop_request(self, run_id: str) -> Stop:
         """Status and stop request: the cheap look of an owner at its row. Raises as ``get``."""
-        found = self._one(_STOP.where(_RUN.c.id == run_id), run_id)
+        found = self._found(_STOP, run_id)
         return Stop(found["status"], found["stop_request"], found["stop_reason"], found["epoch"])
 
     def status_of(self, run_ids: Iterable[str]) -> dict[str, str]:
@@ -116,12 +118,11 @@ class RunReads:
         with self._database.read() as connection:
             return _listing([dict(row) for row in connection.execute(query).mappings()])
 
-    def _one(self, query: Select[Any], run_id: str) -> RowMapping:
-        with self._database.read() as connection:
-            found = connection.execute(query).mappings().first()
+    def _found(self, read: PreparedRead, run_id: str) -> Mapping[str, Any]:
+        with self._database.read_raw() as cursor:
+            found = read.one(cursor, {"the_run": check_run_id(run_id)})
             if found is None:
-                gone = connection.execute(select(_TOMBSTONE).where(_TOMBSTONE.c.run_id == run_id)).first()
-                raise absent(run_id, deleted=gone is not None)
+                raise absent(run_id, deleted=bool(_GONE.many(cursor, [run_id])))
         return found
 
 

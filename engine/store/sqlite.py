@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
-from urllib.parse import unquote
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import Connection
@@ -21,10 +20,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool, QueuePool, StaticPool
 
 from engine.errors import InvalidSetting, StoreBusy, StoreError, StoreFull, StoreUnreachable
+from engine.store.addresses import SCHEME, file_of
 from engine.store.cursors import Cursor
 from engine.store.locks import FileLock
 
-SCHEME = "sqlite:///"
 SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 _JOURNAL_LIMIT = 64 * 1024 * 1024
 _READERS = 8
@@ -55,7 +54,7 @@ def path_of(url: str) -> Path:
     if not url.startswith(SCHEME) or len(url) == len(SCHEME):
         message = f"the store address {url.rsplit('@', maxsplit=1)[-1]!r} is not one that this build can open"
         raise InvalidSetting(message, "use sqlite:///path/to/pointsman.db")
-    return Path(unquote(url.removeprefix(SCHEME).split("?", 1)[0])).absolute()
+    return file_of(url).absolute()
 
 
 def translated(error: Exception) -> StoreError | None:

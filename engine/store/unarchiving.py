@@ -23,6 +23,7 @@ from pathlib import Path, PurePosixPath
 
 from engine.errors import BadInput, LockHeld, Refusal, StoreFull
 from engine.store import copying, sqlite
+from engine.store.addresses import address_of
 from engine.store.archiving import DATABASE, FILES, FORMAT, KEPT_PREFIX, MANIFEST, STAGING
 from engine.store.checking import check
 from engine.store.drivers import POSTGRES
@@ -153,7 +154,7 @@ def _check_name(entry: tarfile.TarInfo) -> None:
 
 
 def _check_database(source: Path, database: Path) -> None:
-    url = f"sqlite:///{database}"
+    url = address_of(database)
     seen = look(url)
     if seen.newer:
         raise Refusal(f"{source} has the schema {seen.revision}, newer than this build", "use the version that made it")

@@ -29,7 +29,7 @@ from engine.failures import FailureCode
 from engine.outcome import Completed, Failed
 from engine.run import RunRecord
 from engine.states import RunStatus
-from engine.store.changes import ClaimChange
+from engine.store.changes import ClaimChange, StopKind
 from engine.store.locks import RunLock
 from tests.kit.clock import FakeClock
 from tests.kit.engine import Rig, Script, scripted
@@ -433,6 +433,16 @@ def test_a_pause_is_resumed_without_answers(engine: Rig) -> None:
     assert engine.resume().status == RunStatus.FINISHED
     with pytest.raises(WrongStatus):
         engine.engine.pause("r1")
+
+
+def test_a_pause_from_another_process_is_honoured_at_this_very_boundary(engine: Rig) -> None:
+    """R006, 1.7: also where it came in the last moment of a node, between two looks at the row."""
+    asked = Script(Completed({"x": 1}), then=lambda _: engine.store.runs.request_stop("r1", StopKind.PAUSE))
+    rig = engine.other(**scripted(asked))
+    assert rig.run(A_THEN_B).status == RunStatus.PAUSED_OPERATOR
+    assert (rig.head().node_id, rig.head().completed, rig.trace()) == ("b", False, [])
+    assert [event.node_id for event in rig.events("node_started")] == ["a"]
+    assert engine.resume().status == RunStatus.FINISHED
 
 
 def test_a_cancel_from_elsewhere_keeps_its_reason_and_the_place(engine: Rig) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from config.problems import ConfigError
-from dispatcher.cli.session import Need, Session
+from dispatcher.cli.session import Need, Session, absolute_url
+from dispatcher.refusals import Refused
 from tests.kit.cli import pointsman
 
 
@@ -45,6 +46,24 @@ def test_the_database_lies_in_the_store_unless_told_otherwise(tmp_path: Path) ->
     (tmp_path / ".pointsman").mkdir()
     (tmp_path / ".pointsman" / "pointsman.db").touch()
     assert here.store_exists()
+
+
+def test_a_store_is_found_where_it_was_made_whatever_its_folder_is_called(tmp_path: Path) -> None:
+    """A `%` or `?` in a path is no escape and no option of an address."""
+    (tmp_path / "50%20 done?" / ".pointsman").mkdir(parents=True)
+    here = session(tmp_path / "50%20 done?")
+    (here.store_dir / "pointsman.db").touch()
+    assert here.store_exists()
+    assert absolute_url(here.store_url, Path("/elsewhere")) == here.store_url
+
+
+def test_a_current_folder_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(Refused, match="current folder is gone"):
+        _ = Session({}).store_dir
 
 
 def test_a_verb_that_only_looks_goes_on_without_a_broken_default_file(

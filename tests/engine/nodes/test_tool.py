@@ -114,6 +114,29 @@ def test_a_script_for_node_is_no_machine_code(engine: Rig) -> None:
     assert engine.outputs()["t"] == {"n": 1}
 
 
+def test_a_command_takes_a_whole_output_of_another_node(engine: Rig) -> None:
+    """language.md 17: 1 MiB lies inline, and one argument of a process is bounded at an eighth of it."""
+    text = """
+tool great:
+  command: `printf '%0300000d' 7`
+tool count:
+  command: `printf %s {{outputs.great.result}} | wc -c; exit ${CODE:-0}`
+workflow w:
+  entry: great
+  great -> count -> done
+"""
+    assert engine.run(text).status == RunStatus.FINISHED
+    assert engine.outputs()["count"] == {"result": "300000"}
+
+
+def test_a_workspace_that_a_tool_removed_is_named(engine: Rig) -> None:
+    """6.4: exit 127 is a command that is not there, which no machine tries again; a folder may come back."""
+    text = 'tool a:\n  command: `rm -r "$PROJECT_DIR"`\ntool b:\n  command: `true`\nworkflow w:\n  entry: a\n'
+    record = engine.run(text + "  a -> b -> done\n")
+    assert (record.failure_code, engine.head().node_id) == (FailureCode.EXECUTION_FAILED, "b")
+    assert f"the workspace {engine.workspace} is not there" in record.error
+
+
 def test_a_limit_from_the_environment_that_is_none_fails_the_node(engine: Rig) -> None:
     """language.md 2.6: nothing runs, or waits, without the limit that it was to have."""
     tail = "workflow w:\n  entry: t\n  t -> done\n"

@@ -17,6 +17,7 @@ from sqlalchemy import Column, Float, Integer, String, Table, create_engine, tex
 
 from engine.errors import InvalidSetting, SchemaNewer, StoreBusy, StoreFull, StoreUnreachable
 from engine.store import names
+from engine.store.addresses import address_of, file_of
 from engine.store.columns import Flag, Json, UtcTime
 from engine.store.database import Database
 from engine.store.migrations import snapshot, upgrade
@@ -251,3 +252,11 @@ def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Pat
         Database.open(f"sqlite:///{path}")
     assert "--store-url" in refusal.value.hint
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["100%25", "what?", "a#b", "it's é"])
+def test_an_address_names_its_file_whatever_the_folders_are_called(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name / "pointsman.db"
+    assert file_of(address_of(path)) == path
+    Database.open(address_of(path)).close()
+    assert path.is_file()
