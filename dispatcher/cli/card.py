@@ -115,10 +115,10 @@ def update(session: Session, /, card_id: str, **given: Any) -> None:
     """Change what the options name, all of it or nothing."""
     from connectors.drafts import CardPatch
 
+    _need_store(session, card_id)
     board = _board(session)
     card = need_card(board, card_id)
     clear = given["clear"]
-    _need_store(session, card_id)
     patch = CardPatch(
         title=given["title"],
         body=None if given["body"] is None else text_or_stdin(given["body"]),
@@ -212,6 +212,7 @@ def move(session: Session, /, card_id: str, to: str, expect: str, **given: str) 
         raise Refused(
             "usage", "It is not said where the card goes.", "Use --to COLUMN, or one of --before and --after."
         )
+    _need_store(session, card_id)
     board = _shown(session)
     card = need_card(board, card_id)
     before = card.column or "unmapped"
@@ -221,7 +222,6 @@ def move(session: Session, /, card_id: str, to: str, expect: str, **given: str) 
         with session.wiring().ledger.together():
             card = _place(session, native, _move(native, card, wanted) if wanted.to else card, given)
     else:
-    _need_store(session, card_id)
         card = _move(board, card, wanted)
     told = f"Moved card #{card.number}: {before} -> {card.column}"
     _tell(session, card, told if card.column != before else f"Card #{card.number} is in {card.column}.")
@@ -235,6 +235,7 @@ def comment(session: Session, card_id: str, text: str) -> None:
     """Add one comment."""
     from dispatcher.documents import comment_document
 
+    _need_store(session, card_id)
     board = _shown(session)
     card = need_card(board, card_id)
     made = board.comment(card.id, text_or_stdin(text), mover_of(session))
@@ -244,12 +245,12 @@ def comment(session: Session, card_id: str, text: str) -> None:
         session.say(f"Commented on card #{card.number}.")
 
 
-    _need_store(session, card_id)
 @command.command("close", help="Close a card: move it to the first terminal column.")
 @click.argument("card_id", metavar="ID")
 @click.pass_obj
 def close(session: Session, card_id: str) -> None:
     """Close a card; one that is closed already stays."""
+    _need_store(session, card_id)
     board = _board(session)
     card = need_card(board, card_id)
     answer = board.close(card.id, mover_of(session), failed=session.settings().columns.failed or "")
@@ -259,10 +260,10 @@ def close(session: Session, card_id: str) -> None:
 
 @command.command("archive", help="Put a card away: no list shows it, nothing starts from it, its history stays.")
 @click.argument("card_id", metavar="ID")
-    _need_store(session, card_id)
 @click.pass_obj
 def archive(session: Session, card_id: str) -> None:
     """Archive a card that nobody works on."""
+    _need_store(session, card_id)
     board = _board(session)
     found = board.resolve(card_id)
     if found in glance_of(session).claimed(board.name):
@@ -272,11 +273,11 @@ def archive(session: Session, card_id: str) -> None:
 
 
 @command.command("unarchive", help="Bring a card back to where it was put away from.")
-    _need_store(session, card_id)
 @click.argument("card_id", metavar="ID")
 @click.pass_obj
 def unarchive(session: Session, card_id: str) -> None:
     """Bring an archived card back."""
+    _need_store(session, card_id)
     board = _board(session)
     card = board.unarchive(board.resolve(card_id), mover_of(session))
     _tell(session, card, f"Card #{card.number} is back in {card.column}.")
@@ -286,8 +287,8 @@ def unarchive(session: Session, card_id: str) -> None:
 @click.argument("card_id", metavar="ID")
 @click.pass_obj
 def delete(session: Session, card_id: str) -> None:
-    _need_store(session, card_id)
     """Delete a card that nobody works on."""
+    _need_store(session, card_id)
     board = _board(session)
     found = board.resolve(card_id)
     if found in glance_of(session).claimed(board.name):
@@ -297,7 +298,6 @@ def delete(session: Session, card_id: str) -> None:
         session.emit({"deleted": found, "waiting": list(waiting)})
         return
     session.say(f"Deleted card {card_id}.")
-    _need_store(session, card_id)
     if waiting:
         session.warn(f"{len(waiting)} cards wait for it and go on waiting: {', '.join(waiting)}.")
 

@@ -155,6 +155,10 @@ class Session:
             return absolute_url(settings.store.url, settings.origin.folder)
         return address_of(self.store_dir / DATABASE_FILE)
 
+    def use_store(self, folder: Path) -> None:
+        """Work on the store of that folder, whatever else is said."""
+        self.given_store_dir, self.given_store_url = folder, f"sqlite:///{folder / DATABASE_FILE}"
+
     def store_exists(self) -> bool:
         """Whether there is a database to read; a reader must not make one."""
         url = self.store_url
