@@ -195,7 +195,7 @@ def retry_of(world: World, connection: Transaction, case: Case) -> Retry:
     due = due_at(world.now, wait, case.record.retry_after_at)
     sequence = world.station.ledger.next_sequence(connection)
     told = code or case.record.status
-    _log.info("run.retry_scheduled", run_id=case.record.id, code=told, attempt=case.attempts + 1, due=due.isoformat())
+    _log.info("run.retry_scheduled", run_id=case.record.id, code=told, attempt=case.attempts + 1, due=instant(due))
     return Retry(
         case.card.board,
         case.card.id,

@@ -42,9 +42,10 @@ class Refused(Exception):
 
 
 _WORDS = """
-    a add an another answer ask cancel check choose compare declare effect fix free give in it its keep launch list look
-    make more move name no node nobody not nothing only put read remove rename repair restore resume rewind run send set
-    somebody start stop take that the there these this try turn two unknown use wait what write
+    a add all an another answer ask cancel check choose close compare declare delete do effect every fix free give
+    in it its keep launch let list look make mend more move name no nobody node not nothing only open put read
+    remove rename repair restore resume rewind run send set somebody start stop take that the there these this try
+    turn two unknown use wait what write
 """
 BEGINNINGS = frozenset(_WORDS.split())
 """Words with which sentences of ours begin; any other may be a name, whose letters are its own."""

@@ -147,7 +147,7 @@ class Limiter:
         before, after = self._change(lambda state: decisions.throttled(state, retry_at, now))
         assert after.until is not None
         if before.until is None or now >= before.until:
-            self._tell("blocked", Mode.BLOCKED, until=after.until.isoformat())
+            self._tell("blocked", Mode.BLOCKED, until=after.until.isoformat().replace("+00:00", "Z"))
         return after.until
 
     def refused(self, status: int) -> None:

@@ -18,7 +18,7 @@ from dispatcher.web.models import Nothing, PauseDispatcher, SignIn
 router = APIRouter(tags=["dispatcher"], default_response_class=Document)
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-By = Annotated[str, Header(alias="X-Pointsman-User", description="who asks, for the record")]
+By = Annotated[str, Header(alias="X-Pointsman-User", max_length=255, description="who asks, for the record, in UTF-8")]
 NOT_READY: dict[str, Any] = {"model": answered.Readiness, "description": "it does not, and why"}
 _STATES = {"pause": "paused", "drain": "draining"}
 
@@ -69,14 +69,14 @@ def refresh(behind: Behind, _body: Nothing | None = None) -> Document:
 def pause(behind: Behind, body: PauseDispatcher | None = None, x_user: By = "http") -> Document:
     """Start nothing more, also after a new start of the daemon; stored when this answers."""
     wanted = _STATES[(body or PauseDispatcher()).mode]
-    behind.door.desire(wanted, x_user)
+    behind.door.desire(wanted, _name(x_user))
     return Document({"state": wanted})
 
 
 @router.post("/api/dispatcher/resume", response_model=answered.PickUp)
 def resume(behind: Behind, _body: Nothing | None = None, x_user: By = "http") -> Document:
     """Pick up work again; stored when this answers."""
-    behind.door.desire("running", x_user)
+    behind.door.desire("running", _name(x_user))
     behind.door.refresh("http")
     return Document({"state": "running"})
 
@@ -86,3 +86,8 @@ def reload(behind: Behind, _body: Nothing | None = None) -> Document:
     """Read the configuration again; what came of it is in the state."""
     behind.door.reload()
     return Document({"accepted": True}, 202)
+
+
+def _name(header: str) -> str:
+    """A name as its bytes say it in UTF-8; headers are read as Latin-1, in which every byte is a letter."""
+    return header.encode("latin-1").decode("utf-8", "replace")

@@ -102,6 +102,9 @@ def _staging(root: Path) -> Path:
 
 
 def _unpacked(source: Path, staging: Path) -> Contents:
+    if not source.is_file():
+        what = "is no file" if source.exists() else "does not exist"
+        raise BadInput(f"{source} {what}", "give the path of what pointsman backup made")
     try:
         sums = _extract(source, staging)
         told = json.loads((staging / MANIFEST).read_bytes())
@@ -112,14 +115,26 @@ def _unpacked(source: Path, staging: Path) -> Contents:
         expected = {str(name): str(value) for name, value in told["sha256"].items()}
         made_at = datetime.fromisoformat(told["made_at"])
     except (tarfile.TarError, EOFError, zlib.error, KeyError, TypeError, ValueError, FileNotFoundError) as error:
-        raise BadInput(f"{source} is no whole backup: {error}", _HINT) from error
+        raise BadInput(f"{source} is no whole backup: {_short(error)}", _HINT) from error
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            text = f"{source} could not be unpacked beside the store: {error.strerror}"
+            raise StoreFull(text, "make room, then try again; nothing was changed") from error
         raise BadInput(f"{source} cannot be read: {error.strerror or error}", _HINT) from error
     if sums != expected:
         wrong = sorted(name for name in {*sums, *expected} if sums.get(name) != expected.get(name))
         raise BadInput(f"{source} is damaged: {wrong[0]} is not what was written, of {len(wrong)} in all", _HINT)
     _check_database(source, staging / DATABASE)
     return Contents(made_at, str(told["revision"]), len(expected) - 1)
+
+
+def _short(error: Exception) -> str:
+    """Why an archive cannot be taken, in a few words: libraries tell of every form that they tried."""
+    if isinstance(error, tarfile.ReadError) and "opened successfully" in str(error):
+        return "it is no archive"
+    if isinstance(error, (KeyError, TypeError, ValueError, FileNotFoundError)):
+        return "its list of contents is missing or not as it should be"
+    return str(error).splitlines()[0]
 
 
 def _extract(source: Path, staging: Path) -> Mapping[str, str]:

@@ -192,6 +192,13 @@ def test_a_backup_that_is_not_whole_or_not_ours_touches_nothing(site: Site, chan
     assert not (store(site) / "restoring").exists()
 
 
+def test_what_is_no_backup_is_told_in_a_few_words(site: Site) -> None:
+    (site.folder / "text.tgz").write_text("hello")
+    for name, told in (("none.tgz", "does not exist"), ("text.tgz", "it is no archive"), (".", "is no file")):
+        answer = pointsman(site.folder, "restore", name, "--check")
+        assert (answer.code, told in answer.err, answer.err.count("\n")) == (2, True, 2), answer.err
+
+
 def test_a_backup_that_was_cut_off_is_told_as_such(site: Site) -> None:
     assert pointsman(site.folder, "backup", "b.tgz").code == 0
     answer = pointsman(site.folder, "restore", str(cut(site.folder / "b.tgz", site.folder / "cut.tgz")))

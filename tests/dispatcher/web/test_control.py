@@ -31,14 +31,14 @@ def test_the_state_is_the_daemons_document(client: httpx.Client, door: NotingDoo
 
 def test_switches_reach_the_daemon_before_the_answer(client: httpx.Client, door: NotingDoor) -> None:
     assert client.post("/api/dispatcher/pause", json={}).json() == {"state": "paused"}
-    client.post("/api/dispatcher/pause", json={"mode": "drain"}, headers={"X-Pointsman-User": "ann"})
+    client.post("/api/dispatcher/pause", json={"mode": "drain"}, headers={"X-Pointsman-User": "Jürgen".encode()})
     assert client.post("/api/dispatcher/pause", json={"mode": "stop"}).status_code == 422
     assert client.post("/api/dispatcher/resume", json={}).status_code == 200
     assert client.post("/api/dispatcher/refresh", json={}).status_code == 202
     assert client.post("/api/dispatcher/reload", json={}).status_code == 202
     assert door.asked == [
         ("desire", "paused", "http"),
-        ("desire", "draining", "ann"),
+        ("desire", "draining", "Jürgen"),
         ("desire", "running", "http"),
         ("refresh", "http"),
         ("refresh", "http"),
