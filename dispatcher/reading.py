@@ -207,20 +207,9 @@ def _read_board(world: World, board: Board, seen: BoardRead) -> None:
     except (ConnectorError, StoreError) as error:
         _failed(world, seen, "cards", error.code, error.message)
         return
-    if listing.stopped is StopReason.DEADLINE and (world.is_late(board.name) or not listing.cards):
-        _failed(world, seen, "cards", StopReason.DEADLINE.value, f"{len(listing.cards)} cards, then {listing.why}")
+    seen.counts = counts
+    if not _judged(world, seen, listing):
         return
-    seen.complete, seen.counts, seen.degraded = listing.complete, counts, listing.degraded
-    if not (listing.complete or listing.degraded):
-        why = listing.why or str(listing.stopped)
-        seen.partial = {"n": len(listing.cards), "board": board.name, "why": why}
-        _tell(world, board.name, "cards", PARTIAL, why)
-    elif listing.degraded:
-        _tell(world, board.name, "cards", DEGRADED, listing.degraded)
-    else:
-        _tell(world, board.name, "cards")
-    if listing.complete:
-        world.station.memory.last_complete[board.name] = world.now
     for card in cards:
         key = (card.board, card.id)
         world.cards[key] = card
@@ -228,6 +217,27 @@ def _read_board(world: World, board: Board, seen: BoardRead) -> None:
     for broken in listing.unread:
         if world.station.memory.first_time(f"unread {board.name} {broken.id} {broken.why}"):
             _log.warning("board.read_partial", board=board.name, card_id=broken.id, error=broken.why)
+
+
+def _judged(world: World, seen: BoardRead, listing: Listing) -> bool:
+    """Whether the listing shows anything, and how whole it is."""
+    late = listing.stopped is StopReason.DEADLINE and world.is_late(seen.name)
+    if late or not (listing.complete or listing.degraded or listing.cards):
+        said = f"{len(listing.cards)} cards, then {listing.why}" if late else listing.why or str(listing.stopped)
+        _failed(world, seen, "cards", str(listing.stopped), said)
+        return False
+    seen.complete, seen.degraded = listing.complete, listing.degraded
+    if listing.degraded:
+        _tell(world, seen.name, "cards", DEGRADED, listing.degraded)
+    elif not listing.complete:
+        why = listing.why or str(listing.stopped)
+        seen.partial = {"n": len(listing.cards), "board": seen.name, "why": why}
+        _tell(world, seen.name, "cards", PARTIAL, why)
+    else:
+        _tell(world, seen.name, "cards")
+    if listing.complete:
+        world.station.memory.last_complete[seen.name] = world.now
+    return True
 
 
 def _remembered(world: World, board: Board, what: frozenset[str], ask: Callable[[], T]) -> T:
@@ -289,6 +299,8 @@ def _look_up(world: World, board: Board, ids: Collection[str]) -> Lookup:
 
 
 def with_slots(world: World) -> DaemonFacts:
-    """The daemon's facts with the slots as they are used now."""
-    executing = world.station.slots.used() + len(world.planned)
-    return world.daemon if executing == world.daemon.executing else replace(world.daemon, executing=executing)
+    """The daemon's facts with the slots as they are used now, and whether it was told to stop meanwhile."""
+    executing, stopping = world.station.slots.used() + len(world.planned), world.station.memory.stopping_since
+    if (executing, stopping) == (world.daemon.executing, world.daemon.stopping_since):
+        return world.daemon
+    return replace(world.daemon, executing=executing, stopping_since=stopping)

@@ -59,6 +59,8 @@ def start(world: World, wanted: Judged) -> Decision:
         return gates.held(wanted.decision, Reason.CLAIMED_ELSEWHERE, {"owner": "another start", "until": "its end"})
     crash.passed("S2")
     again = _second_look(world, wanted)
+    if station.memory.stopping_since and not isinstance(again, Decision):
+        again = gates.held(wanted.decision, Reason.STOPPING, {"at": station.memory.stopping_since})
     if isinstance(again, Decision):
         _undo(world, begun.key)
         return again

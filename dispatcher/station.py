@@ -180,6 +180,8 @@ class Memory:
     last_complete: dict[str, datetime] = field(default_factory=dict)
     claimed_at: dict[tuple[str, int], float] = field(default_factory=dict)
     stopping_since: str = ""
+    left: bool = False
+    """Whether the process ends without waiting for the tick under way, which does nothing more."""
     answers: dict[tuple[str, str], tuple[object, object]] = field(default_factory=dict)
     """Of boards that tell a revision: by board and question, what it was asked about and what it said."""
     stored: dict[str, tuple[object, object]] = field(default_factory=dict)

@@ -33,10 +33,12 @@ _log = log.get(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How a tick runs: ``dry`` records instead of doing, ``pick`` False starts nothing; ``mark`` hears each phase."""
+    """How a tick runs: ``dry`` records instead of doing, ``pick`` False starts nothing, ``last`` only settles what
+    ended; ``mark`` hears each phase."""
 
     dry: bool = False
     pick: bool = True
+    last: bool = False
     mark: Callable[[str], None] = lambda _phase: None
 
 
@@ -80,6 +82,8 @@ def observe_all(world: World) -> None:
 def careful(world: World, key: Key, work: Callable[[], None]) -> None:
     """Do one card's work; what goes wrong with it is written with its id and is that card's alone."""
     world.mark()
+    if world.station.memory.left:
+        return
     try:
         work()
     except StoreError:
@@ -106,6 +110,8 @@ PHASES: Mapping[str, Callable[[World], None]] = {
 
 WITHOUT_WRITES = ("begin", "read", "publish")
 """What runs while the store takes no writes."""
+LAST = ("begin", "settle")
+"""What runs when the daemon stops (dispatcher.md 24)."""
 
 
 def run(station: Station, mode: Mode) -> TickReport:
@@ -123,8 +129,10 @@ def _phases(world: World, mode: Mode) -> tuple[dict[str, float], str]:
     station, error = world.station, ""
     phases: dict[str, float] = {}
     for name, phase in PHASES.items():
-        if world.daemon.store_error and name not in WITHOUT_WRITES:
+        if (world.daemon.store_error and name not in WITHOUT_WRITES) or (mode.last and name not in LAST):
             continue
+        if station.memory.left:
+            return phases, "the process ended before the tick did"
         mode.mark(name)
         since = station.clock.monotonic()
         try:

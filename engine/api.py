@@ -136,7 +136,7 @@ class Engine:
         return self._host.executing.stop_all(StopCause(StopKind.INTERRUPT, cause))
 
     def drain_all(self, cause: str) -> int:
-        """Interrupt every run that executes here at its next node boundary; how many there are."""
+        """Interrupt every run that executes here at its next node boundary, also each that begins from now on."""
         return self._host.executing.drain_all(StopCause(StopKind.INTERRUPT, cause))
 
     def cancel_all(self, reason: str) -> int:

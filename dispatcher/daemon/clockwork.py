@@ -7,11 +7,14 @@ least 100 ms apart. Durable times (retries, scheduled starts) live in the ledger
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MISSED, JobExecutionEvent
+from apscheduler.executors.debug import DebugExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from dispatcher import log
@@ -20,6 +23,27 @@ from engine.ports import Clock
 
 _JOB = "tick"
 _log = log.get(__name__)
+
+
+class _Apart(DebugExecutor):  # type: ignore[misc]
+    """Ticks in one thread that the end of the process does not wait for, whatever they hang in."""
+
+    def start(self, scheduler: Any, alias: str) -> None:
+        """Called by the scheduler."""
+        super().start(scheduler, alias)
+        self._due: queue.SimpleQueue[tuple[Any, Any] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._work, name="ticks", daemon=True).start()
+
+    def shutdown(self, wait: bool = True) -> None:
+        """End the thread behind the tick under way."""
+        self._due.put(None)
+
+    def _do_submit_job(self, job: Any, run_times: Any) -> None:
+        self._due.put((job, run_times))
+
+    def _work(self) -> None:
+        while (due := self._due.get()) is not None:
+            super()._do_submit_job(*due)
 
 
 class Clockwork:
@@ -34,7 +58,7 @@ class Clockwork:
         self._again = False
         self._ended = datetime.min.replace(tzinfo=UTC)
         logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a skipped firing is what coalescing is for
-        self._scheduler = BackgroundScheduler(timezone=UTC)
+        self._scheduler = BackgroundScheduler(timezone=UTC, executors={"default": _Apart()})
         self._scheduler.add_listener(_failed, EVENT_JOB_ERROR | EVENT_JOB_MISSED)
 
     def start(self) -> None:

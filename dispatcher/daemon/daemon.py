@@ -131,10 +131,31 @@ class Daemon:
         self._station = build(self.wiring, self.generations.settings, self._kept)
 
     def close(self) -> None:
-        """Give leases and locks back."""
+        """Give leases and locks back; where a tick hangs still, they end with the process."""
+        if self._memory.left:
+            return
         if self._station is not None:
             self._station.leadership.give_up()
         self._locks.release()
+
+    def settle_last(self) -> threading.Event:
+        """Settle what ended, in a thread of its own, when the tick under way is over; set when that is done."""
+        done = threading.Event()
+
+        def work() -> None:
+            try:
+                with self._ticking:
+                    run(self.station, Mode(pick=False, last=True, mark=self._mark))
+            finally:
+                done.set()
+                self.inbox.wake()
+
+        threading.Thread(target=work, name="last tick", daemon=True).start()
+        return done
+
+    def leave(self) -> None:
+        """The process ends now: the tick under way does nothing more."""
+        self._memory.left = True
 
     def tick(self, *, pick: bool = True, dry: bool = False) -> TickReport:
         """One tick of the newest generation. Raises ``Refused`` when another process took the instance lock."""

@@ -26,6 +26,8 @@ NEWS, NEWS_SHARED = 0.02, 0.1
 """Seconds between two looks whether somebody changed the store: a counter of a file, or a query to a server."""
 KILL_GRACE = 8.0
 """Seconds for which interrupted runs are waited for: their groups are killed after five."""
+SETTLE_GRACE = 5.0
+"""Seconds in which what ended is settled, once a stop has ended everything."""
 EXTEND_EVERY = 5.0
 
 
@@ -163,9 +165,20 @@ def forever(daemon: Daemon) -> int:
     stop(daemon)
     if broken:
         raise broken[0]
-    daemon.tick(pick=False)
-    _log.info("dispatcher.stopped")
+    _log.info("dispatcher.stopped", settled=_settle_last(daemon))
     return 0
+
+
+def _settle_last(daemon: Daemon) -> bool:
+    """What can be settled within ``SETTLE_GRACE`` is; what a forge or the store holds up, the next process settles."""
+    end, settled = daemon.clock.monotonic() + SETTLE_GRACE, daemon.settle_last()
+    while not settled.is_set() and (left := end - daemon.clock.monotonic()) > 0:
+        daemon.beat()
+        if daemon.inbox.get(min(LOOK, left)) is Message.STOP:
+            break
+    if not settled.is_set():
+        daemon.leave()
+    return settled.is_set()
 
 
 @contextmanager
@@ -245,6 +258,7 @@ def _drained(daemon: Daemon, seconds: float) -> bool:
     end = daemon.clock.monotonic() + seconds
     extended = 0.0
     while _here(daemon):
+        daemon.beat()
         now = daemon.clock.monotonic()
         if now >= end:
             return False

@@ -29,12 +29,16 @@ class Executing:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._cells: dict[str, StopCell] = {}
+        self._draining: StopCause | None = None
 
     @contextmanager
     def enter(self, run_id: str, cell: StopCell) -> Iterator[None]:
         """Count the run as executing for the length of the block."""
         with self._lock:
             self._cells[run_id] = cell
+            draining = self._draining
+        if draining is not None:
+            cell.drain(draining)
         try:
             yield
         finally:
@@ -60,8 +64,9 @@ class Executing:
         return len(cells)
 
     def drain_all(self, cause: StopCause) -> int:
-        """Stop every run that executes here at its next node boundary; how many there are."""
+        """Stop every run that executes here at its next node boundary, those that come yet too; how many there are."""
         with self._lock:
+            self._draining = cause
             cells = tuple(self._cells.values())
         for cell in cells:
             cell.drain(cause)

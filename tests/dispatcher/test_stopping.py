@@ -1,0 +1,72 @@
+"""A stop: nothing starts behind it, and nothing that hangs keeps the process (dispatcher.md 24)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from connectors.fake_forge.running import Setup
+from dispatcher.daemon.inbox import Message
+from dispatcher.daemon.loops import forever
+from dispatcher.station import INTERRUPT_SHUTDOWN
+from dispatcher.tick import Mode, run
+from engine.failures import FailureCode
+from engine.ports import SystemClock
+from tests.kit.clock import FakeClock
+from tests.kit.fakes import fake
+from tests.kit.forge_yard import ForgeYard
+from tests.kit.yard import Yard, tool
+
+
+@pytest.fixture
+def yard(tmp_path: Path, clock: FakeClock) -> Iterator[Yard]:
+    made = Yard(tmp_path, clock)
+    yield made
+    made.close()
+
+
+def test_a_stop_that_comes_during_a_tick_is_heard_by_the_next_card(yard: Yard) -> None:
+    card = yard.make()
+
+    def mark(phase: str) -> None:
+        if phase == "pick":
+            yard.daemon.stopping()
+
+    report = run(yard.daemon.station, Mode(mark=mark))
+    assert (dict(report.counts), yard.column(card), yard.reason(card)) == ({"hold": 1}, "ready", "stopping")
+
+
+def test_a_run_that_begins_behind_a_stop_is_interrupted_at_its_first_boundary(yard: Yard) -> None:
+    """Its start was under way when the signal came; the attempt is given back (section 12)."""
+    yard.bot(tool("touch ran"))
+    card = yard.make()
+    yard.wiring.engine.drain_all(INTERRUPT_SHUTDOWN)
+    yard.settled()
+    assert (yard.run(card).failure_code, yard.view(card).attempts) == (FailureCode.INTERRUPTED, 0)
+    yard.again().settled()
+    assert (yard.column(card), len(yard.runs())) == ("review", 1)
+
+
+@pytest.mark.timeout(25)
+def test_a_tick_that_hangs_in_a_forge_does_not_keep_the_process(tmp_path: Path) -> None:
+    """A second signal ends the waiting at once; without one it ends after five seconds."""
+    with fake("github", Setup(clock=SystemClock())) as forge:
+        yard = ForgeYard(tmp_path, SystemClock(), forge, tool("true"))
+        forge.script({"fault": "act_then_hang", "match": {"operation": "issue.list"}})
+        living = threading.Thread(target=forever, args=(yard.daemon,))
+        living.start()
+        end = time.monotonic() + 20
+        while not any(each["fault"] == "act_then_hang" for each in forge.requests()):
+            assert time.monotonic() < end
+            threading.Event().wait(0.01)
+        begun = time.monotonic()
+        yard.daemon.inbox.put(Message.STOP)
+        yard.daemon.inbox.put(Message.STOP)
+        living.join(10)
+        assert (living.is_alive(), time.monotonic() - begun < 3) == (False, True)
+        assert yard.daemon.report is None
+    yard.close()
