@@ -6,6 +6,7 @@ Light, because every verb needs it and ``--help`` must not wait for the settings
 from __future__ import annotations
 
 import os
+import pwd
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,6 +16,16 @@ DEFAULT_FILE = "pointsman.yaml"
 def process_environment() -> Mapping[str, str]:
     """A copy of the environment of this process."""
     return dict(os.environ)
+
+
+def person(environment: Mapping[str, str]) -> str:
+    """The name of whoever runs this process: ``$USER``, else the account's, else the account's number."""
+    if name := environment.get("USER", "") or environment.get("LOGNAME", ""):
+        return name
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 def default_file(folder: Path) -> Path | None:

@@ -46,6 +46,8 @@ class ConnectorError(Exception):
     """The board could not do what it was asked."""
 
     code: ClassVar[str] = "connector_error"
+    effect_id: str = ""
+    """The row that stands for the change that failed, where one was written."""
 
     def __init__(self, message: str = "", hint: str = "") -> None:
         self.message = message or (type(self).__doc__ or "").split("\n", 1)[0]

@@ -16,7 +16,7 @@ from connectors.errors import ConnectorError, ForgeRefused
 from connectors.forge.board_reading import BoardReader
 from connectors.forge.claims import Claimed, claim_of_commit, claims_of
 from connectors.forge.client import RefClient
-from connectors.forge.columns import Resolved, Seen
+from connectors.forge.columns import Resolved, same
 from connectors.forge.records import Hook, Subject
 from connectors.native.defaults import DEFAULT_COLUMNS
 from connectors.posting.sizes import LIMITS, TITLE_CHARACTERS
@@ -90,7 +90,7 @@ def _columns(patient: BoardPatient, found: Mapping[str, Resolved]) -> Iterator[F
             text = f'{patient.name}: column {column} is lost: there is no label "{name}"{near}'
             hint = f'Set {key}.label: "{each.near}".' if each.near else f'Make the label "{name}", or mend {key}.'
             yield failed("board.columns", text, hint)
-        elif each.seen is Seen.RENAMED:
+        elif not _called(each.label.name, name, folds_case=patient.reader.client.traits.folds_case):
             text = f'{patient.name}: the label of column {column} is called "{each.label.name}" now, not "{name}"'
             yield warned("board.columns", text, f'Set {key}.label: "{each.label.name}".')
         elif each.near:
@@ -102,6 +102,11 @@ def _columns(patient: BoardPatient, found: Mapping[str, Resolved]) -> Iterator[F
     if not odd:
         names = ", ".join(patient.reader.plan.places)
         yield passed("board.columns", f"{patient.name}: {len(patient.reader.plan.places)} columns: {names}")
+
+
+def _called(present: str, configured: str, *, folds_case: bool) -> bool:
+    """Whether the label is the one that the configuration names, and not one whose id alone is known."""
+    return same(present, configured) or (folds_case and same(present.lower(), configured.lower()))
 
 
 def _labels(patient: BoardPatient, found: Mapping[str, Resolved], names: Iterable[str]) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from connectors.transport.address import AddressGuard, AddressRefused
 from connectors.transport.network import system_resolver
 from dispatcher.findings import Finding, failed, passed, warned
 from dispatcher.forges import PUBLIC, Connected, Forges
-from dispatcher.rights import judged, needs
+from dispatcher.rights import judged, needs, unwritable
 
 DOCTOR = Errand(Purpose.DOCTOR)
 CLOCK_SLACK = 30.0
@@ -92,15 +92,19 @@ def _identity(visit: Visit, forges: Forges) -> Generator[Finding, None, Account 
         account = visit.client.whoami(DOCTOR)
     except RateLimited as error:
         yield tls
-        yield warned("conn.limit", f"{name}: {error.message}", "Ask again then; nothing else was looked at.")
+        hint = f"{error.hint.rstrip('.')}; nothing else was looked at until then."
+        yield warned("conn.limit", f"{name}: {error.message}", hint)
         return None
     except ForgeRefused as error:
         yield tls
-        yield failed("conn.identity", f"{name}: {error.message}", "Give the connection a token that is valid.")
+        hint = f"Look at `url`: is it the address of {visit.given.kind}, as docs/forges.md has it?"
+        if error.status in (401, 403):
+            hint = "Give the connection a token that is valid."
+        yield failed("conn.identity", f"{name}: {error.message}", hint)
         return None
     except ForgeError as error:
         broken = error.evidence.proof == Proof.TLS_NOT_ESTABLISHED
-        yield failed("conn.tls" if broken else "conn.resolve", f"{name}: {error.message}", error.hint)
+        yield failed("conn.tls" if broken else "conn.identity", f"{name}: {error.message}", error.hint)
         return None
     yield tls
     yield _account(visit, account, forges.limiter(name).key[-4:])
@@ -148,7 +152,8 @@ def _scopes(visit: Visit, account: Account, repository: Repository) -> Iterator[
     for need in needs(visit.settings, visit.given):
         why = judged(need, visit.client, account, repository)
         if why:
-            yield failed("conn.scopes", f"{visit.name}: {need.right}: {why}", need.remedy(visit.client.kind))
+            hint = unwritable(repository) or need.remedy(visit.client.kind)
+            yield failed("conn.scopes", f"{visit.name}: {need.right}: {why}", hint)
         else:
             yield passed("conn.scopes", f"{visit.name}: {need.right}: held, {need.purpose}")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from connectors.card import BoardEvent, Card, Column, Comment, Mover
 
 if TYPE_CHECKING:
-    from connectors.base import CardQuery, Unread
+    from connectors.base import CardQuery, Listing, Unread
     from connectors.fields import FieldSpec
     from dispatcher.ledger.records import CardView, Claim, IdleReason
 
@@ -72,6 +72,16 @@ def card_document(card: Card, view: CardView | None = None, run_status: str | No
 def unread_document(unread: Unread) -> Document:
     """What is shown of a card that cannot be read."""
     return {"id": unread.id, "number": unread.number, "error": unread.why}
+
+
+def listing_marks(listing: Listing) -> Document:
+    """What the document of a list says besides its cards: those that cannot be read, and that it is not whole."""
+    marks: Document = {}
+    if listing.unread:
+        marks["unread"] = [unread_document(each) for each in listing.unread]
+    if not listing.complete:
+        marks |= {"complete": False, "why": listing.why or str(listing.stopped)}
+    return marks
 
 
 def claim_document(claim: Claim) -> Document:

@@ -20,6 +20,7 @@ from engine.api import Engine, LaunchRequest, PromotionKind, ResumeRequest
 from engine.dsl.graph import AgentNode, SignalNode, ToolNode
 from engine.errors import EngineError, InvalidVars, SourceInvalid, SourceMissing
 from engine.events import Event, EventType
+from engine.outcome import RECOVERY
 from engine.ports import Clock
 from engine.process import TERM_GRACE, signal_group
 from engine.run import Owner
@@ -47,11 +48,11 @@ class EngineRuns:
         """Execute a fresh run until it stops."""
         self._engine.launch(_request(order.bot, order.workspace, order.vars, order, claimed))
 
-    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1) -> None:
+    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1, by: str = "") -> None:
         """Execute the next attempt until it stops; answers that were recorded and not consumed go with it (R13)."""
         record = self._store.runs.get(run_id)
         answers = self._recorded(run_id) if states.requires_answers(record.status) else None
-        self.take_up(ResumeRequest(run_id, answers=answers, attended=attended, only=outcome, claimed=claimed))
+        self.take_up(ResumeRequest(run_id, answers=answers, attended=attended, by=by, only=outcome, claimed=claimed))
 
     def take_up(self, request: ResumeRequest) -> None:
         """Execute a resume as somebody asked for it, until it stops."""
@@ -160,12 +161,18 @@ class EngineRuns:
         return Groups(self._store.root, run_id).alive()
 
     def question(self, run_id: str) -> str:
-        """What the run asks: the node and its fields."""
+        """What the run asks: the node and its fields; of one that waits behind a failure also what failed."""
         head = self._store.checkpoints.head(run_id)
         if head is None or head.pending is None:
             return "something that its checkpoint does not tell"
-        names = ", ".join(f"{field.get('name')} ({field.get('type')})" for field in head.pending.fields)
-        return f"{head.pending.node_id}: {names}" if names else head.pending.node_id
+        asked = head.pending
+        names = ", ".join(f"{field.get('name')} ({field.get('type')})" for field in asked.fields)
+        told = f": {names}" if names else ""
+        if asked.kind == RECOVERY:
+            known = asked.questions
+            failed = f"failed with {known.get('recovery_code')}: {str(known.get('last_error', '')).rstrip('.')}"
+            return f"{asked.node_id} {failed}; repair it, then tell it so{told}"
+        return f"{asked.node_id}{told}"
 
     def at_node(self, run_id: str) -> str:
         """The node at which the run is: the one that it executes, or the last one that it completed."""

@@ -147,7 +147,8 @@ def _through_the_door(station: Station, plan: Plan, workspace: Workspace, fence:
 
     if plan.route is None:
         # What was decided about one outcome holds for no later one: neither a cancel meanwhile is undone, nor a park.
-        station.engine.resume(begun.run_id, begun.attended, claimed, begun.outcome)
+        by = plan.card.column_mover if begun.attended else ""
+        station.engine.resume(begun.run_id, begun.attended, claimed, begun.outcome, by)
         return
     names = Names(begun.run_id, str(workspace.path), plan.attempt)
     given = rendered(plan.route, plan.card, names)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from connectors.base import Absent
 from connectors.card import Card
-from connectors.errors import CardDeleted, UnknownCard
+from connectors.errors import CardDeleted, ForgeError, UnknownCard
 from dispatcher import facts, picking, reading, reconcile
 from dispatcher.building import Kept, build
 from dispatcher.crashpoints import CrashPoints
@@ -88,7 +88,7 @@ def _card(wiring: Wiring, text: str) -> Card:
     """``12``, ``#12`` and an id are looked for on every board in their order; ``web#12`` on that board alone."""
     name, sign, number = text.partition("#")
     alone = {name: wiring.boards[name]} if sign and name in wiring.boards else {}
-    text = number if alone else text
+    text, moved, unread = number if alone else text, "", None
     for board in (alone or wiring.boards).values():
         resolve = getattr(board, "resolve", None)
         if resolve is None:
@@ -97,6 +97,12 @@ def _card(wiring: Wiring, text: str) -> Card:
             found = board.get(resolve(text))
         except (UnknownCard, CardDeleted):
             continue
+        except ForgeError as error:
+            unread = unread or error  # another board may have the card
+            continue
         if not isinstance(found, Absent):
             return found
-    raise UnknownCard(f"There is no card {text}", "See which there are: card list.")
+        moved = moved or (f": it moved to {found.moved_to}" if found.moved_to else "")
+    if unread is not None and not moved:
+        raise unread
+    raise UnknownCard(f"There is no card {text}{moved}", "See which there are: pointsman card list.")

@@ -82,7 +82,7 @@ class Unremembered:
         """None was seen."""
         return {}
 
-    def place(self, seen: Mapping[str, Placed]) -> Mapping[str, Placed]:
+    def place(self, seen: Mapping[str, Placed], *, moved: bool = False) -> Mapping[str, Placed]:
         """Newer than all that is known."""
         return {card_id: replace(placed, sequence=UNSEEN) for card_id, placed in seen.items()}
 

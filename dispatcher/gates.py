@@ -95,7 +95,7 @@ def _not_eligible(c: Candidate, _a: Action, _n: datetime) -> Facts | None:
 
 
 def _pending(c: Candidate, _a: Action, _n: datetime) -> Facts | None:
-    return {"from": c.pending.origin, "to": c.pending.to, "id": c.pending.id} if c.pending else None
+    return {"from": c.pending.origin, "to": c.pending.to, "id": c.pending.id or "–"} if c.pending else None
 
 
 def _retry(c: Candidate, _a: Action, _n: datetime) -> Facts | None:

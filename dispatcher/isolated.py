@@ -62,11 +62,11 @@ class IsolatedRuns(EngineRuns):
         given = {"bot": str(order.bot), "workspace": str(order.workspace), "vars": dict(order.vars), "name": order.name}
         self._execute(order.run_id, {"kind": "launch", **given}, claimed)
 
-    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1) -> None:
+    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1, by: str = "") -> None:
         """Execute the next attempt in a process, until it has ended."""
         record = self._store.runs.get(run_id)
         answers = self._recorded(run_id) if states.requires_answers(record.status) else None
-        self.take_up(ResumeRequest(run_id, answers=answers, attended=attended, only=outcome, claimed=claimed))
+        self.take_up(ResumeRequest(run_id, answers=answers, attended=attended, by=by, only=outcome, claimed=claimed))
 
     def take_up(self, request: ResumeRequest) -> None:
         """Execute a resume as somebody asked for it in a process, until it has ended."""
@@ -155,6 +155,7 @@ def order_of(request: ResumeRequest) -> dict[str, object]:
         "force": request.force,
         "ask": asdict(request.ask),
         "attended": request.attended,
+        "by": request.by,
         "only": request.only,
     }
 
@@ -169,6 +170,7 @@ def request_of(order: Mapping[str, Any], claimed: Callable[[], None]) -> ResumeR
         force=order["force"],
         ask=BudgetAsk(**order["ask"]),
         attended=order["attended"],
+        by=order["by"],
         only=order["only"],
         claimed=claimed,
         lock_fd=order["lock"],

@@ -43,11 +43,12 @@ RESUMED = "resumed"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a move ended, and the card as the board shows it now."""
+    """How a move ended, and the card as the board shows it now; ``effect_id`` is the row of the call that failed."""
 
     outcome: Outcome
     card: Card
     error: str = ""
+    effect_id: str = ""
 
 
 def move(world: World, card: Card, to: str, why: str) -> Result:
@@ -73,9 +74,9 @@ def _move(world: World, card: Card, to: str, why: str) -> Result:
     except UnknownColumn:
         return Result(Outcome.UNMAPPED, card)
     except ConnectorError as error:
-        _pend(world, card, to, why)
+        _pend(world, card, to, why, error.effect_id)
         _log.warning("card.move_pending", board=card.board, card_id=card.id, to=to, error=error.message)
-        return Result(Outcome.PENDING, card, error.message)
+        return Result(Outcome.PENDING, card, error.message, error.effect_id)
     if isinstance(answer, Absent):
         return Result(Outcome.ELSEWHERE, card, "the card is gone")
     world.cards[key] = answer.card
@@ -121,13 +122,13 @@ def back_to_work(world: World, card: Card) -> bool:
     return pending is not None and pending.why == RESUMED and pending.origin == card.column
 
 
-def _pend(world: World, card: Card, to: str, why: str) -> None:
+def _pend(world: World, card: Card, to: str, why: str, effect_id: str) -> None:
     key = (card.board, card.id)
     known = world.snapshot.pending.get(key)
     attempts = known.attempts + 1 if known else 1
     wait = timedelta(seconds=wait_after(attempts, world.station.retry_settings()))
     since = known.since if known else world.now
-    made = PendingMove(card.board, card.id, card.column or "", to, why, "", attempts, since, world.now + wait)
+    made = PendingMove(card.board, card.id, card.column or "", to, why, effect_id, attempts, since, world.now + wait)
     with world.station.ledger.write() as connection:
         outcomes.want_move(connection, made)
     world.snapshot.pending[key] = made

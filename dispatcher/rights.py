@@ -128,6 +128,13 @@ def judged(need: Need, client: ForgeClient, account: Account, repository: Reposi
     return _project_fault(client) if task is Task.PROJECT else ""
 
 
+def unwritable(repository: Repository) -> str:
+    """What to do about a repository in which no token could write; empty for any other."""
+    if repository.archived:
+        return "Take it out of the archive, or take the board out of the configuration."
+    return "" if repository.has_issues else "Switch issues on in the settings of the repository."
+
+
 def _project_fault(client: ForgeClient) -> str:
     try:
         cast("ProjectClient", client).project_field(Errand(Purpose.DOCTOR))

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 from connectors.effects.guard import Change, Effect, Guard, Row
 from connectors.errand import Errand
-from connectors.errors import NotSent
+from connectors.errors import ConnectorError, NotSent
 
 T = TypeVar("T")
 
@@ -94,6 +94,8 @@ class Desk:
             result = self.guard.carry_out(change(row), row, errand, self.seconds)
         except BaseException as error:
             row.failed(error)
+            if isinstance(error, ConnectorError) and not error.effect_id:
+                error.effect_id = row.effect_id
             raise
         row.done(told(result))
         return result

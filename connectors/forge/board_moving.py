@@ -8,7 +8,7 @@ Used by ``board``.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from connectors.base import Absent, AbsentKind, Move, Moved, Refused
@@ -50,19 +50,23 @@ class Step:
         return ", ".join(named)
 
 
-def steps(present: LabelDef | None, to: LabelDef | None, *, state: bool | None, swaps: bool) -> tuple[Step, ...]:
+def steps(present: Sequence[LabelDef], to: LabelDef | None, *, state: bool | None, swaps: bool) -> tuple[Step, ...]:
     """The requests of a move in their order. ``state``: the card is to be opened or closed, None: as it is. Pure.
 
-    A closing is confirmed before the label goes; a label that comes is there before the other goes.
+    ``present`` are the labels to be taken away. A closing is confirmed before they go, a card is opened when they are
+    gone; a label that comes is there before another goes.
     """
-    if present is not None and to is not None and present.id == to.id:
-        present = to = None
+    if to is not None and any(each.id == to.id for each in present):
+        there = to.id
+        present, to = [each for each in present if each.id != there], None
     if swaps:
-        return (Step(to, present, state),) if (to, present, state) != (None, None, None) else ()
-    made = [Step(is_open=state)] if state is not None else []
-    made += [Step(add=to)] if to is not None else []
-    made += [Step(remove=present)] if present is not None else []
-    return tuple(made)
+        swap = Step(to, next(iter(present), None), state)
+        return (*(Step(remove=each) for each in present[1:]), *([swap] if swap != Step() else []))
+    made = [Step(add=to)] if to is not None else []
+    made += [Step(remove=each) for each in present]
+    if state is None:
+        return tuple(made)
+    return (*made, Step(is_open=True)) if state else (Step(is_open=False), *made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +131,42 @@ class Mover:
         origin = self._label(seen, crossing.origin, must=False)
         to = self._label(seen, target, must=True)
         memory.cross(card.id, crossing)
-        present = origin if origin is not None and self._carries(seen.issue, origin) else None
+        present = [origin] if origin is not None and self._carries(seen.issue, origin) else []
+        present += self._left_on(seen, crossing, target)
         missing = to if to is not None and not self._carries(seen.issue, to) else None
-        state, begun = self._state(seen.issue, target), False
+        state, last = self._state(seen.issue, target), ""
         try:
             for step in steps(present, missing, state=state, swaps=self.reader.client.traits.swaps):
-                self._carry(seen.issue.number, step, crossing, origin)
-                begun = True
+                last = self._carry(seen.issue.number, step, crossing, origin)
+            return self._read_back(card.id, crossing, target, mover)
         except ForgeRefused as error:
             if error.evidence.kind not in ("superseded", "conflict"):
-                if not begun:  # else half of it is made: the next look goes on from there
+                if not last:  # else half of it is made: the next look goes on from there
                     memory.cross(card.id, None)
                 raise
+        except MovePending as error:
+            error.effect_id = last
+            raise
         return self._read_back(card.id, crossing, target, mover)
+
+    def _left_on(self, seen: Seen, crossing: Crossing, target: str) -> list[LabelDef]:
+        """The labels of other columns that stayed on a closed card; they would count again once it is open."""
+        if seen.issue.is_open or not self.reader.plan.closed_column or self.reader.plan.closed_column == target:
+            return []
+        others = [name for name in self._labelled(seen) if name not in (crossing.origin, target)]
+        return [label for name in others if (label := seen.found[name].label) is not None]
+
+    def _elsewhere(self, seen: Seen, crossing: Crossing) -> bool:
+        """Whether somebody put the card somewhere else since the move began: by another column's label, or closed it.
+
+        A closed card is in no column of a label; the one that opens it again began with it closed.
+        """
+        closed = self.reader.plan.closed_column
+        place = self.reader.plan.places.get(crossing.to)
+        if not seen.issue.is_open and not (place is not None and place.closed):
+            return not closed or crossing.origin != closed
+        others = set(self._labelled(seen)) - {crossing.origin, crossing.to}
+        return bool(others) and (seen.issue.is_open or not closed)
 
     def _state(self, issue: Issue, target: str) -> bool | None:
         place = self.reader.plan.places.get(target)
@@ -159,13 +186,16 @@ class Mover:
     def _carries(self, issue: Issue, label: LabelDef) -> bool:
         return any(self._same(label.name, each) for each in issue.labels)
 
-    def _carry(self, number: int, step: Step, crossing: Crossing, origin: LabelDef | None) -> None:
-        order = self._order(number, step, crossing)
+    def _carry(self, number: int, step: Step, crossing: Crossing, origin: LabelDef | None) -> str:
+        """Make one request; its row."""
+        order, rows = self._order(number, step, crossing), []
 
-        def declare(_row: Row) -> Change[None]:
+        def declare(row: Row) -> Change[None]:
+            rows.append(row.effect_id)
             return Change(order.effect, self._send(number, step), self._looking(number, step, origin))
 
         self.desk.carry(order, declare, SETTLING)
+        return str(rows[0])
 
     def _order(self, number: int, step: Step, crossing: Crossing) -> Order:
         plan, client = self.reader.plan, self.reader.client
@@ -216,7 +246,7 @@ class Mover:
                 return seen
             if self._there(seen, crossing, target):
                 return Moved(self._confirmed(seen, target, mover))
-            if set(self._labelled(seen)) - {crossing.origin, target}:
+            if self._elsewhere(seen, crossing):
                 return self._lost(seen, crossing)
         text = f"the move of card {card_id} to {target or 'no column'} was sent and does not show yet"
         raise MovePending(text, "it is looked at again with each tick")
@@ -239,7 +269,7 @@ class Mover:
             if mover.kind not in (MoverKind.DISPATCHER, MoverKind.BOT):
                 kept = ("", text_digest(placed.title, placed.body))
             place = Placed(target, mover.kind, self.clock.now(), mover.name, mover.run_id, 0, *kept)
-            made = memory.place({placed.id: place})
+            made = memory.place({placed.id: place}, moved=True)
             placed = moved_card(placed, made[placed.id])
         memory.cross(placed.id, None)
         return placed
@@ -248,13 +278,21 @@ class Mover:
         """Somebody else decided: their column stands; our extra label goes when it is the one too many."""
         others = [name for name in self._labelled(seen) if name not in (crossing.origin, crossing.to)]
         ours = self._label(seen, crossing.to, must=False)
-        if others and ours is not None and self._carries(seen.issue, ours) and self._goes(seen, others[0], ours):
+        if ours is not None and self._carries(seen.issue, ours) and self._is_extra(seen, crossing, others, ours):
             self._carry(seen.issue.number, Step(remove=ours), crossing, None)
         self.reader.memory.cross(seen.card.id, None)
         again = self._look(seen.card.id)
         card = seen.card if isinstance(again, Absent) else again.card
         self.observer.event("board.move_superseded", "info", board=card.board, card_id=card.id, column=card.column)
-        return Refused(card, f"somebody moved the card to {place_of(card)} meanwhile")
+        did = "closed the card" if card.closed else f"moved the card to {place_of(card)}"
+        return Refused(card, f"somebody {did} meanwhile")
+
+    def _is_extra(self, seen: Seen, crossing: Crossing, others: Sequence[str], ours: LabelDef) -> bool:
+        """Whether the label that we added is one too many: beside a person's, or on a closed card beside the first."""
+        if others:
+            return self._goes(seen, others[0], ours)
+        origin = self._label(seen, crossing.origin, must=False)
+        return not seen.issue.is_open and origin is not None and self._carries(seen.issue, origin)
 
     def _goes(self, seen: Seen, other: str, ours: LabelDef) -> bool:
         """Whether our label is the one too many: we put it there ourselves, or the other column's came after it.
@@ -310,7 +348,7 @@ class Mover:
             self.reader.memory.cross(card_id, None)
             return
         labelled = set(self._labelled(seen))
-        if labelled - {crossing.origin, crossing.to}:
+        if self._elsewhere(seen, crossing):
             self._lost(seen, crossing)
         elif crossing.to and crossing.to in (labelled or set(seen.spotted.columns)):
             self._go(seen, crossing, crossing.to, By(MoverKind.DISPATCHER))
@@ -321,7 +359,8 @@ class Mover:
         """Whether a request of this move left so lately that the read may be older than what it did."""
         origin, to = (self._label(seen, each, must=False) for each in (crossing.origin, crossing.to))
         state, swaps = self._state(seen.issue, crossing.to), self.reader.client.traits.swaps
-        for step in steps(origin, to, state=state, swaps=swaps):
+        present = [origin] if origin is not None else []
+        for step in steps(present, to, state=state, swaps=swaps):
             past = self.desk.journal.newest(self._order(seen.issue.number, step, crossing))
             if past is not None and past.sent_at is not None and self.clock.now() - past.sent_at < STALE:
                 return True

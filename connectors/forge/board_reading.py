@@ -177,7 +177,8 @@ class BoardReader:
         """One card. Raises ``ForgeError`` when it cannot be read."""
         lookup = self._many([card_id], self.links.asked)
         if card_id in lookup.unread:
-            raise Unreachable(f"card {card_id} cannot be read: {lookup.unread[card_id]}", "try again later")
+            hint = "try again later; pointsman doctor tells what is wrong with the connection"
+            raise Unreachable(f"card {card_id} cannot be read: {lookup.unread[card_id]}", hint)
         if card_id in lookup.moved:
             return Absent(card_id, AbsentKind.GONE, lookup.moved[card_id])
         return lookup.found.get(card_id) or lookup.gone.get(card_id) or Absent(card_id, AbsentKind.UNKNOWN)

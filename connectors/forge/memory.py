@@ -73,10 +73,10 @@ class ForgeMemory(Protocol):
         """Those of the cards that were ever seen."""
         ...
 
-    def place(self, seen: Mapping[str, Placed]) -> Mapping[str, Placed]:
+    def place(self, seen: Mapping[str, Placed], *, moved: bool = False) -> Mapping[str, Placed]:
         """Cards that are elsewhere than remembered, each with the next store sequence, which is what it returns.
 
-        A memory that only looks answers with numbers above all others and writes nothing.
+        A memory that only looks answers with numbers above all others and writes nothing, unless we ``moved`` them.
         """
         ...
 

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dispatcher.cli.board_access import board_of, documents_of, glance_of, mover_of, text_or_stdin
+from dispatcher.cli.board_access import (
+    BOARD,
+    board_anywhere,
+    board_of,
+    documents_of,
+    glance_of,
+    mover_of,
+    named_board,
+    text_or_stdin,
+)
 from dispatcher.cli.board_views import labels, views
 from dispatcher.cli.numbers import FROM_ONE, FROM_ZERO
 from dispatcher.cli.session import Session
@@ -27,11 +36,11 @@ _FIELD_TYPES = ("text", "number", "bool", "date", "enum")
 @click.pass_context
 def command(context: click.Context, board_name: str) -> None:
     """The group; it only notes the board."""
-    context.meta["pointsman.board"] = board_name
+    context.meta[BOARD] = board_name
 
 
 def _board(session: Session) -> NativeBoard:
-    return board_of(session, click.get_current_context().meta.get("pointsman.board", ""))
+    return board_of(session, named_board())
 
 
 def _columns(session: Session) -> tuple[Column, ...]:
@@ -317,3 +326,6 @@ def remove_field(session: Session, name: str) -> None:
     """Remove a declared field."""
     _board(session).remove_field(name, mover_of(session))
     _tell_fields(session)
+
+
+board_anywhere(command)

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+import click
+
 from connectors.card import Card, Mover, MoverKind
 from dispatcher.refusals import Refused
 
@@ -20,12 +22,34 @@ RUN_ID = "POINTSMAN_RUN_ID"
 """Set for tools and hooks of a run; whoever has it acts as that run's bot (dispatcher.md 29)."""
 
 
+BOARD = "pointsman.board"
+"""Where a command line keeps the name of the board that was asked for."""
+
+
+def named_board() -> str:
+    """The board that ``--board`` names, empty when it does not stand there."""
+    return str(click.get_current_context().meta.get(BOARD, ""))
+
+
+def board_anywhere(group: click.Group) -> None:
+    """Let ``--board`` stand behind every word of the group as well: ``card list --board web``."""
+
+    def note(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+        if value:
+            context.meta[BOARD] = value
+
+    for each in group.commands.values():
+        each.params.append(click.Option(["--board"], callback=note, expose_value=False, hidden=True, metavar="NAME"))
+        if isinstance(each, click.Group):
+            board_anywhere(each)
+
+
 def mover_of(session: Session) -> Mover:
     """Who acts: the run that called us, else a person."""
     run_id = session.environment.get(RUN_ID, "")
     if run_id:
         return Mover(MoverKind.BOT, session.environment.get("POINTSMAN_NODE_ID", ""), run_id)
-    return Mover(MoverKind.PERSON, session.environment.get("USER", ""))
+    return Mover(MoverKind.PERSON, session.who)
 
 
 def board_of(session: Session, name: str = "") -> NativeBoard:
@@ -65,7 +89,9 @@ def need_card(board: ShownBoard, text: str) -> Card:
     """The card that a person names. Raises ``UnknownCard``, ``CardDeleted``, ``DamagedCard``."""
     card = board.get(board.resolve(text))
     if not isinstance(card, Card):
-        raise Refused("card_unknown", f"There is no card {text} on {board.name}.", "See which there are: card list.")
+        moved = f": it moved to {card.moved_to}" if card.moved_to else ""
+        text = f"There is no card {text} on {board.name}{moved}."
+        raise Refused("card_unknown", text, f"See which there are: pointsman card list --board {board.name}.")
     return card
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dispatcher.cli.board_access import board_of, mover_of
+from dispatcher.cli.board_access import board_of, mover_of, named_board
 from dispatcher.cli.session import Session
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _board(session: Session) -> NativeBoard:
-    return board_of(session, click.get_current_context().meta.get("pointsman.board", ""))
+    return board_of(session, named_board())
 
 
 def filter_options(function: Callable[..., Any]) -> Callable[..., Any]:

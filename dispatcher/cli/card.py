@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dispatcher.cli.board_access import (
+    BOARD,
+    board_anywhere,
     board_of,
     documents_of,
     glance_of,
     mover_of,
+    named_board,
     need_card,
     pairs,
     shown_board_of,
@@ -25,7 +28,7 @@ from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
 if TYPE_CHECKING:
-    from connectors.base import Move, ShownBoard
+    from connectors.base import Listing, Move, ShownBoard
     from connectors.card import Card
     from connectors.native.board import NativeBoard
 
@@ -43,15 +46,15 @@ CLEARABLE = ("labels", "blockers", "fields", "bot-args", "not-before")
 @click.pass_context
 def command(context: click.Context, board_name: str) -> None:
     """The group; it only notes the board."""
-    context.meta["pointsman.board"] = board_name
+    context.meta[BOARD] = board_name
 
 
 def _board(session: Session) -> NativeBoard:
-    return board_of(session, click.get_current_context().meta.get("pointsman.board", ""))
+    return board_of(session, named_board())
 
 
 def _shown(session: Session) -> ShownBoard:
-    return shown_board_of(session, click.get_current_context().meta.get("pointsman.board", ""))
+    return shown_board_of(session, named_board())
 
 
 def _content_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -153,12 +156,11 @@ def update(session: Session, /, card_id: str, **given: Any) -> None:
 def list_(session: Session, /, view: str, claimed: bool | None, **given: Any) -> None:
     """List the cards that pass all filters; a store that does not exist has none and is not made."""
     if not session.store_exists():
-        _show_list(session, [], [])
+        _show_list(session, [])
         if all(each.kind != "native" for each in session.settings().boards):
             session.warn("There is no store yet, so no forge was asked; pointsman dispatch --once makes it.")
         return
     from connectors.base import CardQuery
-    from dispatcher.documents import unread_document
 
     board = _shown(session)
     claims = frozenset() if claimed is None else glance_of(session).claimed(board.name)
@@ -166,18 +168,25 @@ def list_(session: Session, /, view: str, claimed: bool | None, **given: Any) ->
     asked = {name: value for name, value in given.items() if value or name in ("limit", "offset")}
     only, without = (claims, frozenset[str]()) if claimed else (None, claims)
     listing = board.query(replace(saved, **asked, only=only, without=without))
-    _show_list(session, documents_of(session, listing.cards), [unread_document(each) for each in listing.unread])
+    _show_list(session, documents_of(session, listing.cards), listing)
 
 
-def _show_list(session: Session, documents: list[dict[str, object]], unread: list[dict[str, object]]) -> None:
+def _show_list(session: Session, documents: list[dict[str, object]], listing: Listing | None = None) -> None:
+    """The cards; on stderr what the list lacks, with which the document is marked as the HTTP side marks it."""
     from dispatcher.cli.card_text import cards_table
+    from dispatcher.documents import listing_marks, unread_document
 
+    unread = [unread_document(each) for each in listing.unread] if listing is not None else []
     if session.json:
-        session.emit({"cards": documents, **({"unread": unread} if unread else {})})
+        session.emit({"cards": documents, **(listing_marks(listing) if listing is not None else {})})
     else:
         session.output.line(cards_table(documents, session.output.out))
     for each in unread:
         session.warn(f"Card {each['id']} (#{each['number']}): {each['error']}. The others are shown.")
+    if listing is not None and not listing.complete:
+        why = (listing.why or str(listing.stopped)).rstrip(".")
+        session.warn(f"This list is not whole: {why}.")
+        session.warn("Cards that it lacks may be there all the same; ask again, or see: pointsman doctor.")
 
 
 @command.command("show", help="Show one card with its comments.")
@@ -356,3 +365,6 @@ def _need_store(session: Session, card_id: str) -> None:
         raise Refused(
             "card_unknown", f"There is no card {card_id}: there is no store yet.", "Make a card: card create."
         )
+
+
+board_anywhere(command)

@@ -74,7 +74,7 @@ def settle(session: Session, /, **given: object) -> int:
     if isinstance(path, Path):
         response = json_object(session.folder / path, "response file", "bad_input")
         _check(engine.effect(effect_id), response)
-    who = session.environment.get("USER", "") or "somebody"
+    who = session.who
     settling = Settling(to, SettledBy.PERSON, f"settled by {who}", response, settler=who)
     _print(session, engine.settle_effect(effect_id, settling))
     return 0

@@ -53,8 +53,7 @@ def resume(session: Session) -> None:
 def _want(session: Session, state: Desired) -> None:
     from dispatcher.pickup import want
 
-    by = session.environment.get("USER", "") or "cli"
-    want(session.wiring().ledger, state, by, session.wiring().clock.now())
+    want(session.wiring().ledger, state, session.who, session.wiring().clock.now())
     _tell(session)
 
 

@@ -46,6 +46,7 @@ def command(session: Session, /, **given: Any) -> int:
         force_stale=given["force_stale"],
         ask=ask,
         timeout=given["timeout"],
+        by=session.who,
     )
 
     def begin(progress: Progress) -> RunRecord:

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from config.environment import default_file
+from config.environment import default_file, person
 from config.problems import ConfigError
 from dispatcher.cli.output import Output, json_text
 from dispatcher.refusals import Refused
@@ -80,6 +80,11 @@ class Session:
     def warn(self, text: str) -> None:
         """Something a person should know, on stderr."""
         self.output.warn(text)
+
+    @property
+    def who(self) -> str:
+        """The name of the person who gave the command, for the record."""
+        return person(self.environment)
 
     # -- configuration -----------------------------------------------------------------------------------------------
     @property
@@ -167,10 +172,12 @@ class Session:
     def wiring(self) -> Wiring:
         """Engine, store, boards and ledger, built when they are asked for; closed at the end of the process."""
         if self._wiring is None:
+            from dispatcher.crashpoints import CrashPoints
             from dispatcher.wiring import Wiring
 
             self.start_logging()
             self._wiring = Wiring(self.settings(), store_dir=self.store_dir, store_url=self.store_url)
+            self._wiring.passed = CrashPoints.of(self.environment).passed
         return self._wiring
 
     def start_logging(self, default_level: str = "warning") -> None:

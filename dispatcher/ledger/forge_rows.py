@@ -70,7 +70,8 @@ class Seat:
 
 
 class BoardMemory:
-    """The memory of one board. ``writes`` False: it looks only, as ``card list`` and ``--dry-run`` do."""
+    """The memory of one board. ``writes`` False: it looks only, as ``card list`` and ``--dry-run`` do;
+    of what it sees it keeps its own moves alone."""
 
     def __init__(self, seat: Seat, ledger: Ledger, effects: Effects, *, writes: bool) -> None:
         self._seat, self._board = seat, seat.board
@@ -97,9 +98,9 @@ class BoardMemory:
             rows = _CARDS.many(cursor, card_ids)
         return {row["card_id"]: _remembered(row) for row in rows if row["board"] == self._board}
 
-    def place(self, seen: Mapping[str, Placed]) -> Mapping[str, Placed]:
-        """Each with the next store sequence."""
-        if not self._writes:
+    def place(self, seen: Mapping[str, Placed], *, moved: bool = False) -> Mapping[str, Placed]:
+        """Each with the next store sequence. Whose move it was is kept of our own moves, whoever makes them."""
+        if not (self._writes or moved):
             return {card_id: replace(placed, sequence=UNSEEN) for card_id, placed in seen.items()}
         if not seen:
             return {}

@@ -18,7 +18,7 @@ from connectors.errors import UnknownCard
 from connectors.native.board import NativeBoard
 from dispatcher.card_reading import documents_of, whole_document
 from dispatcher.documents import Document as Json
-from dispatcher.documents import comment_document, event_document, unread_document, view_document
+from dispatcher.documents import comment_document, event_document, listing_marks, view_document
 from dispatcher.pointing import point
 from dispatcher.refusals import Refused
 from dispatcher.web import answered
@@ -74,11 +74,7 @@ def list_cards(request: Request, behind: Behind, wanted: Annotated[CardFilters, 
     board = _shown(behind, wanted.board)
     with behind.in_time():
         listing = board.query(_query(behind, board, wanted))
-    document: Json = {"cards": _documents(behind, listing.cards)}
-    if listing.unread:
-        document["unread"] = [unread_document(each) for each in listing.unread]
-    if not listing.complete:
-        document |= {"complete": False, "why": listing.why or str(listing.stopped)}
+    document: Json = {"cards": _documents(behind, listing.cards), **listing_marks(listing)}
     shown = len(listing.cards) + len(listing.unread)
     return Document(document, headers=next_page(request, wanted.limit, wanted.offset, shown))
 
@@ -173,43 +169,42 @@ def move_card(behind: Behind, card_id: str, body: MoveCard, how: How) -> Documen
     return Document(_documents(behind, [card])[0])
 
 
-@router.post("/{card_id}/place", response_model=answered.Card, responses=refusals(404, 409, 410))
-def place_card(behind: Behind, card_id: str, body: PlaceCard, board: Board = "", x_run: Run = "") -> Document:
+@router.post("/{card_id}/place", response_model=answered.Card, responses=refusals(404, 409, 410, 412))
+def place_card(behind: Behind, card_id: str, body: PlaceCard, how: How) -> Document:
     """Put a card right before or right behind another of its column."""
-    native, card = _own_card(behind, card_id, board)
+    native, card = _own_card(behind, card_id, how.board)
+    _as_read(behind, native, card, how.match)
     before, behind_ = (native.resolve(text) if text else "" for text in (body.before, body.after))
     if bool(before) == bool(behind_):
         raise Refused("bad_input", "It is not said where the card goes.", "Name one of before and after.")
-    card = native.place(card.id, Place(before, behind_), _mover(x_run))
+    card = native.place(card.id, Place(before, behind_), _mover(how.run))
     return Document(_documents(behind, [card])[0])
 
 
 @router.post("/{card_id}/comments", status_code=201, response_model=answered.Comment, responses=WRITE)
-def comment_card(behind: Behind, card_id: str, body: CommentCard, board: Board = "", x_run: Run = "") -> Document:
+def comment_card(behind: Behind, card_id: str, body: CommentCard, how: How) -> Document:
     """Add a comment."""
-    shown, card = _card(behind, card_id, board)
-    return Document(comment_document(shown.comment(card.id, body.text, _mover(x_run))), 201)
+    shown, card = _card(behind, card_id, how.board)
+    _as_read(behind, shown, card, how.match)
+    return Document(comment_document(shown.comment(card.id, body.text, _mover(how.run))), 201)
 
 
-@router.post("/{card_id}/archive", response_model=answered.Card, responses=refusals(404, 409, 410))
-def archive_card(
-    behind: Behind, card_id: str, _body: Nothing | None = None, board: Board = "", x_run: Run = ""
-) -> Document:
+@router.post("/{card_id}/archive", response_model=answered.Card, responses=refusals(404, 409, 410, 412))
+def archive_card(behind: Behind, card_id: str, how: How, _body: Nothing | None = None) -> Document:
     """Put a card away: no list shows it; 409 while somebody works on it."""
-    native = _board(behind, board)
-    found = native.resolve(card_id)
-    if found in _claimed(behind, native.name):
+    native, card = _own_card(behind, card_id, how.board)
+    _as_read(behind, native, card, how.match)
+    if card.id in _claimed(behind, native.name):
         raise Refused("card_conflict", f"Card {card_id} is being worked on.", "Cancel its run first.")
-    return Document(_documents(behind, [native.archive(found, _mover(x_run))])[0])
+    return Document(_documents(behind, [native.archive(card.id, _mover(how.run))])[0])
 
 
-@router.post("/{card_id}/unarchive", response_model=answered.Card, responses=refusals(404, 409, 410))
-def unarchive_card(
-    behind: Behind, card_id: str, _body: Nothing | None = None, board: Board = "", x_run: Run = ""
-) -> Document:
+@router.post("/{card_id}/unarchive", response_model=answered.Card, responses=refusals(404, 409, 410, 412))
+def unarchive_card(behind: Behind, card_id: str, how: How, _body: Nothing | None = None) -> Document:
     """Bring a card back to where it was put away from."""
-    native = _board(behind, board)
-    return Document(_documents(behind, [native.unarchive(native.resolve(card_id), _mover(x_run))])[0])
+    native, card = _own_card(behind, card_id, how.board)
+    _as_read(behind, native, card, how.match)
+    return Document(_documents(behind, [native.unarchive(card.id, _mover(how.run))])[0])
 
 
 @router.get("/{card_id}/history", response_model=answered.History, responses=refusals(404, 410))
@@ -278,14 +273,19 @@ def _version(behind: Backstage, board: ShownBoard, card: Card, told: str | int |
 
     Raises Refused (412) when the card reads otherwise by now; what changes behind this look is the version's matter.
     """
+    _as_read(behind, board, card, match)
     version = None if told is None else str(told)
+    return version or (card.version if match else None)
+
+
+def _as_read(behind: Backstage, board: ShownBoard, card: Card, match: str) -> None:
+    """Raises Refused (412) when ``If-Match`` names another reading of the card than the present one."""
     if not match:
-        return version
+        return
     read = Document(whole_document(board, card, behind.wiring.ledger, behind.wiring.store.runs))
     if not names(match.encode("latin-1"), tag_of(bytes(read.body))):
         text = f"Card #{card.number} is no longer as it was read."
         raise Refused("precondition_failed", text, "Read it again, then change it.")
-    return version or card.version
 
 
 def _documents(behind: Backstage, cards: list[Card] | tuple[Card, ...]) -> list[Json]:

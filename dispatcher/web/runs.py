@@ -22,6 +22,7 @@ from dispatcher.web import answered
 from dispatcher.web.answers import Document, next_page
 from dispatcher.web.backstage import Backstage, Behind
 from dispatcher.web.contract import refusals
+from dispatcher.web.control import By
 from dispatcher.web.models import Budget, CancelRun, EventPage, Nothing, ResumeRun, RewindRun, RunPage
 from dispatcher.web.stream import event_stream
 from dispatcher.web.uploads import placed
@@ -88,7 +89,7 @@ def run_events(
 
 
 @router.post("/{run_id}/resume", status_code=202, response_model=answered.RunSummary, responses=CHANGE)
-def resume_run(behind: Behind, run_id: str, body: ResumeRun = _AS_IT_IS) -> Document:
+def resume_run(behind: Behind, run_id: str, body: ResumeRun = _AS_IT_IS, x_user: By = "http") -> Document:
     """Admit a resume (404, 409, 422 leave the run as it was), then execute it; 202 once the run is claimed."""
     record = behind.wiring.store.runs.get(run_id)
     answers = body.answers if body.answers or requires_answers(record.status) else None
@@ -101,6 +102,7 @@ def resume_run(behind: Behind, run_id: str, body: ResumeRun = _AS_IT_IS) -> Docu
             answers=answers,
             force=body.force,
             ask=_ask(body.budget),
+            by=x_user,
             claimed=claimed.set,
         )
         behind.wiring.engine.admit_resume(request)

@@ -41,8 +41,8 @@ class Attempt:
     every process of the run; ``environment`` is what tools see; ``nodes`` says which function executes which kind;
     ``tracker`` records boundaries of the workspace, None where no node writes files or the setting is off. ``again``
     are the remote calls in doubt that this resume decided to send again, ``told`` says that a person who knew of such
-    calls asked for it (engine.md 5.5). ``signals`` are the events of the run. ``signals`` are the events of the run,
-    ``lent`` the resources that a parent's subbot node holds for this run.
+    calls asked for it, ``by`` who that is (engine.md 5.5). ``signals`` are the events of the run, ``lent`` the
+    resources that a parent's subbot node holds for this run.
     """
 
     run_id: str
@@ -68,6 +68,7 @@ class Attempt:
     tracker: Tracker | None = None
     again: frozenset[str] = frozenset()
     told: bool = False
+    by: str = ""
     signals: Signals = field(default_factory=Signals)
     lent: Mapping[str, Lent] = field(default_factory=dict)
 

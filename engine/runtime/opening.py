@@ -37,7 +37,7 @@ from engine.store.resources import Lent
 @dataclass(frozen=True, slots=True)
 class Opening:
     """The particulars of one attempt. ``timeout`` in seconds, 0 for none; ``lock_fd`` is inherited by processes;
-    ``again``, ``told``, ``signals`` and ``lent`` as in ``Attempt``."""
+    ``again``, ``told``, ``by``, ``signals`` and ``lent`` as in ``Attempt``."""
 
     run_id: str
     epoch: int
@@ -50,6 +50,7 @@ class Opening:
     children: Mapping[str, str] = field(default_factory=dict)
     again: frozenset[str] = frozenset()
     told: bool = False
+    by: str = ""
     signals: Signals = field(default_factory=Signals)
     lent: Mapping[str, Lent] = field(default_factory=dict)
 
@@ -96,6 +97,7 @@ def open_line(host: Host, graph: Graph, state: RunState, opening: Opening) -> Li
         tracker=tracker_of(host, graph, folders, opening.run_id),
         again=opening.again,
         told=opening.told,
+        by=opening.by,
         signals=opening.signals,
         lent=opening.lent,
     )

@@ -224,7 +224,8 @@ def _in_doubt(line: Line, earlier: EffectRecord) -> Outcome | None:
         text = f"the call {earlier.operation} of node {earlier.node_id} ({earlier.id}) is sent again"
         attempt.runlog.alert(f"run {attempt.run_id}: {text}, as the resume decided")
     by, note = (SettledBy.RESUME, "sent again") if decided else (SettledBy.REPEAT, "a repeat is safe")
-    attempt.store.effects.settle(earlier.id, Settling(EffectState.ABANDONED, by, note, stopped=False))
+    who = attempt.by if decided else ""
+    attempt.store.effects.settle(earlier.id, Settling(EffectState.ABANDONED, by, note, stopped=False, settler=who))
     return None
 
 

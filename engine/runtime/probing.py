@@ -99,7 +99,9 @@ def in_doubt(host: Host, effect_id: str) -> EffectRecord:
     if effect.state == EffectState.SENT:
         if _is_sent(host, effect):
             text = f"effect {effect_id} is being sent by {f'run {effect.run_id}' if effect.run_id else 'the daemon'}"
-            raise EffectSettled(text, "wait until it has an answer; if that process is dead, it is found by itself")
+            late = f", or: pointsman resume --run-id {effect.run_id} --force-stale" if effect.run_id else ""
+            hint = f"wait until it has an answer; if that process is dead, the daemon's next tick finds it{late}"
+            raise EffectSettled(text, hint)
         lose(host, effect, "its run stopped before the answer was written")
         effect = host.store.effects.get(effect_id) or effect
     if effect.state != EffectState.AMBIGUOUS:

@@ -76,7 +76,8 @@ class ResumeRequest:
     ``texts`` are answers as people type them (coerced, ``@path`` stages a file), ``answers`` are JSON values; texts
     win.
     ``file`` names the source when it moved. ``force`` accepts a changed source, ``force_stale`` takes over a run whose
-    owner is dead. ``attended`` says that a person asks for it. ``claimed`` is called once, when the run is ours.
+    owner is dead. ``attended`` says that a person asks for it, ``by`` who that is where it is known. ``claimed`` is
+    called once, when the run is ours.
     ``only`` is the one outcome (``RunRecord.outcome_sequence``) behind which the run may be claimed: what was decided
     about it holds for no later one. -1 for any.
     """
@@ -90,6 +91,7 @@ class ResumeRequest:
     ask: BudgetAsk = field(default_factory=BudgetAsk)
     timeout: float = 0.0
     attended: bool = True
+    by: str = ""
     only: int = -1
     within: StopCell | None = None
     lent: Mapping[str, Lent] = field(default_factory=dict)

@@ -114,6 +114,7 @@ def _opening(host: Host, request: ResumeRequest, admitted: Admitted, cell: StopC
         progress=request.progress,
         children=record.children,
         told=told(request, record),
+        by=request.by,
         lent=request.lent,
         signals=recalled(host.store, admitted.program.graph, record.id),
     )

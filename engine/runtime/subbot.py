@@ -116,7 +116,8 @@ def _again(line: Line, step: Step, record: RunRecord) -> RunRecord:
 
 
 def _resuming(line: Line, step: Step, record: RunRecord, *, attended: bool) -> ResumeRequest:
-    return ResumeRequest(record.id, attended=attended, within=line.attempt.stop, lent=lend(line, step))
+    by = line.attempt.by
+    return ResumeRequest(record.id, attended=attended, by=by, within=line.attempt.stop, lent=lend(line, step))
 
 
 def _depth(store: Store, run_id: str) -> int:

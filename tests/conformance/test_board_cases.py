@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from connectors.answer import StopReason
-from connectors.base import Absent, Capability, Moved, Refused
+from connectors.base import Absent, Capability, Move, Moved, Refused
 from connectors.card import DISPATCHER, CardRef, MoverKind
 from connectors.errand import Errand, Purpose
 from connectors.errors import (
@@ -27,7 +27,7 @@ from connectors.errors import (
 )
 from dispatcher import forge_checkup
 from engine.ports import SystemClock
-from tests.conformance.benches import MAKERS, Bench, ForgeBench
+from tests.conformance.benches import MAKERS, PERSON, Bench, ForgeBench
 from tests.kit.clock import FakeClock
 
 REMOTE = Capability.REMOTE
@@ -282,6 +282,51 @@ def test_a_person_between_the_halves_wins(forge_bench: ForgeBench) -> None:
     forge_bench.board.finish_moves()
     assert forge_bench.shown(card) == ["backlog"]
     assert forge_bench.card(card).column_by is MoverKind.FORGE
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_who_closes_a_card_in_the_middle_of_our_move_is_not_overruled(forge_bench: ForgeBench, when: str) -> None:
+    """C027 for the closed column: the card stays closed, now and at the next look, with one label."""
+    if forge_bench.board.client.traits.exclusive:
+        pytest.skip("a status is set by one document among many")
+    card = forge_bench.make()
+    forge_bench.board.get(card)
+    halves = Capability.HALVES in forge_bench.board.capabilities
+    last = {"operation": "label.remove"} if halves else {"method": "PUT"}
+    act = {"do": "close", "number": int(card)}
+    forge_bench.forge.script({"match": {**last, "nth": 1}, "fault": "person", "with": {"act": act, "when": when}})
+    answer = forge_bench.move(card, "in_progress", "ready")
+    assert isinstance(answer, Refused)
+    assert "somebody closed the card meanwhile" in answer.why
+    forge_bench.board.finish_moves()
+    seen = forge_bench.card(card)
+    assert (seen.closed, seen.column, len(forge_bench.shown(card))) == (True, "done", 1)
+
+
+def test_a_card_closed_between_the_halves_stays_closed(forge_bench: ForgeBench) -> None:
+    """C025, C027: what a crash left half done is given up, and the label that we added goes."""
+    forge_bench.need(Capability.HALVES)
+    card = forge_bench.make()
+    forge_bench.board.get(card)
+    forge_bench.forge.script({"match": {"operation": "label.remove"}, "fault": "status", "with": {"code": 502}})
+    with pytest.raises(ConnectorError):
+        forge_bench.move(card, "in_progress", "ready")
+    forge_bench.forge.script()
+    forge_bench.act("close", card)
+    forge_bench.board.finish_moves()
+    seen = forge_bench.card(card)
+    assert (seen.closed, seen.column, forge_bench.shown(card)) == (True, "done", ["ready"])
+
+
+def test_a_person_moves_a_closed_card_that_kept_a_label(forge_bench: ForgeBench) -> None:
+    """C039 backwards: the label that stayed on the closed card goes before it is open again."""
+    card = forge_bench.make(column="done", labels=("backlog", "review", "bug"))
+    forge_bench.forge.forget_requests()
+    moved = forge_bench.board.move(card, Move("ready", PERSON))
+    assert isinstance(moved, Moved)
+    assert (moved.card.column, moved.card.closed) == ("ready", False)
+    assert forge_bench.card(card).columns_seen == ("ready",)
+    assert "bug" in forge_bench.forge.labels_of(int(card))
 
 
 def test_labels_that_are_no_columns_survive_every_move(bench: Bench) -> None:

@@ -166,18 +166,18 @@ def test_refused_credentials_pause_for_a_person(rig: Rig, forge: FakeForge) -> N
 
 
 def test_a_person_who_was_told_sends_it_again(rig: Rig, forge: FakeForge, caplog: pytest.LogCaptureFixture) -> None:
-    """R084: asked first, said, then sent."""
+    """R084, C049: asked first, said, then sent; the old row has the person's name."""
     row = lose(rig, forge)
     probes = forge.probes
     said: list[int] = []
     forge.script = [lambda: said.append(len(caplog.records))]
     with caplog.at_level(logging.WARNING):
-        assert rig.resume().status == RunStatus.FINISHED
+        assert rig.resume(by="ann").status == RunStatus.FINISHED
     assert forge.probes == probes + 1
     assert said
     assert any(row.id in record.getMessage() for record in caplog.records[: said[0]])
     first, second = rows(rig)
-    assert (first.state, first.settled_by, first.note) == ("abandoned", "resume", "sent again")
+    assert (first.state, first.settled_by, first.settler, first.note) == ("abandoned", "resume", "ann", "sent again")
     assert (second.state, second.attempt) == ("done", 2)
     assert len(forge.made) == 1
 

@@ -263,7 +263,7 @@ class Door:
     def launch(self, order: LaunchOrder, claimed: Callable[[], None]) -> None:
         self.machine.launch(self.keys[order.run_id], order, self.owner, claimed)
 
-    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1) -> None:
+    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1, by: str = "") -> None:
         record = self.machine.store.runs.get(run_id)
         if record.status == _S.CANCELLED and not attended:
             raise WrongStatus("it was cancelled by a person; no machine resumes it")

@@ -43,7 +43,7 @@ class ResumesAnything(Door):
     def answered(self, run_id: str) -> bool:
         return True
 
-    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1) -> None:
+    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1, by: str = "") -> None:
         record = self.machine.store.runs.get(run_id)
         self.machine.watch.resuming(self.keys[run_id], record, attended)
         self.machine.resume(self.keys[run_id], run_id, self.owner, ClaimChange(), claimed)

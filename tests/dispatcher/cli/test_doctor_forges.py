@@ -12,11 +12,13 @@ import pytest
 
 from connectors.fake_forge.running import FakeForge, Setup
 from connectors.fake_forge.seed import BOT
+from connectors.forge.memory import KnownLabel
 from connectors.limiter.decisions import refused
 from connectors.secrets import Secret
 from dispatcher.ledger import Ledger, claims
-from dispatcher.ledger.forge_rows import LedgerLimits
+from dispatcher.ledger.forge_rows import BoardMemory, LedgerLimits, Seat
 from engine.store.database import Database
+from engine.store.effects import Effects
 from tests.kit.cli import Answer, pointsman
 from tests.kit.clock import FakeClock
 from tests.kit.fakes import fake
@@ -160,6 +162,34 @@ def test_a_column_whose_label_is_spelled_otherwise(tmp_path: Path, forge: FakeFo
     lost = [each["text"] for each in found(answer, "board.columns", "fail")]
     near = 'web: column ready is lost: there is no label "Ready"; there is "ready"'
     assert lost == ([] if forge.kind == "github" else [near])
+
+
+def test_a_column_that_follows_its_renamed_label_is_told_until_the_configuration_says_so(
+    tmp_path: Path, github: FakeForge
+) -> None:
+    """C034 for the doctor: also when the rename was seen long ago; another case is the same name on GitHub."""
+    project(tmp_path, github)
+    github.act("delete_label", label="ready")
+    known = KnownLabel("ready", str(github.act("define_label", label="todo")["id"]), "todo")
+    github.act("recase_label", **{"from": "review", "to": "Review"})
+    with Database.open(f"sqlite:///{tmp_path / '.pointsman' / 'pointsman.db'}") as database:
+        seat, effects = Seat("web", "github", frozenset({"web"})), Effects(database, FakeClock())
+        BoardMemory(seat, Ledger(database), effects, writes=True).keep_columns({"ready": known})
+    (told,) = found(doctor(tmp_path, github), "board.columns", "warn")
+    assert 'column ready is called "todo" now, not "ready"' in told["text"]
+    assert told["remedy"] == 'Set boards[web].columns.ready.label: "todo".'
+
+
+@pytest.mark.parametrize(("act", "remedy"), [("archive", "out of the archive"), ("issues_off", "Switch issues on")])
+def test_a_repository_that_takes_no_writes_is_not_blamed_on_the_token(
+    tmp_path: Path, forge: FakeForge, act: str, remedy: str
+) -> None:
+    """C122 for the doctor."""
+    project(tmp_path, forge)
+    forge.act(act)
+    missing = found(doctor(tmp_path, forge), "conn.scopes", "fail")
+    assert missing
+    assert all(remedy in each["remedy"] for each in missing)
 
 
 def test_a_clock_that_is_off_is_told(tmp_path: Path) -> None:

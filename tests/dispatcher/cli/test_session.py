@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -157,3 +159,20 @@ def test_completion_prints_a_script_for_each_shell(tmp_path: Path, shell: str) -
     answer = pointsman(tmp_path, "completion", shell)
     assert answer.code == 0
     assert "_POINTSMAN_COMPLETE" in answer.out
+
+
+def test_a_command_dies_at_the_point_that_testing_names(tmp_path: Path) -> None:
+    """connectors.md 9: the points of a remote change are those of every process, not of the daemon alone."""
+    given = session(tmp_path, POINTSMAN_CRASH_AT="X3", POINTSMAN_TESTING="1")
+    child = os.fork()
+    if child == 0:
+        given.wiring().passed("X2")
+        given.wiring().passed("X3")
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+
+
+def test_who_gives_a_command_has_a_name_without_an_environment(tmp_path: Path) -> None:
+    """connectors.md 9: who settled a call is recorded, in a container as well."""
+    assert session(tmp_path, USER="ann").who == "ann"
+    assert session(tmp_path).who

@@ -53,6 +53,13 @@ def test_who_only_looks_writes_nothing_and_sees_the_newest(opened: tuple[Store, 
     assert (looking.cards(["1"]), looking.columns()) == ({}, {})
 
 
+def test_who_moves_a_card_is_kept_though_its_command_only_looks(opened: tuple[Store, Ledger], clock: FakeClock) -> None:
+    """A person's ``card move`` on a forge is a person's to the daemon as well."""
+    looking = memory(opened, writes=False)
+    moved = looking.place({"1": Placed("ready", MoverKind.PERSON, clock.now(), "ann")}, moved=True)
+    assert memory(opened).cards(["1"])["1"].placed == moved["1"]
+
+
 def test_a_move_under_way_and_the_status_comment_outlive_what_is_seen(
     opened: tuple[Store, Ledger], clock: FakeClock
 ) -> None:
