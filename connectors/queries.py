@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from connectors.base import CardQuery, Listing
 from connectors.card import Card, Column
 from connectors.errors import UnknownColumn
-from connectors.text import same_name
+from connectors.text import folded, same_name
 
 
 def column_named(columns: Iterable[Column], name: str) -> Column:
@@ -46,12 +46,12 @@ def page_of(listing: Listing, query: CardQuery, columns: Collection[str]) -> Lis
 
 
 def _fits(card: Card, query: CardQuery, columns: Collection[str]) -> bool:
-    text = query.text.lower()
+    text = folded(query.text)
     return (
         (not columns or card.column in columns)
         and (not query.label or same_name(query.label) in map(same_name, card.labels))
         and (not query.assignee or query.assignee in card.assignees)
-        and (not text or text in card.title.lower() or text in card.body.lower())
+        and (not text or text in folded(card.title) or text in folded(card.body))
         and (query.only is None or card.id in query.only)
         and card.id not in query.without
         and not query.archived

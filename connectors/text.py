@@ -25,6 +25,11 @@ def same_name(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
+def folded(text: str) -> str:
+    """The form in which words are looked for: A and a, Ä and ä are the same. Databases do it alike where they can."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
+
+
 def check_title(title: str) -> str:
     """The title as it is. Raises ``InvalidText`` for an empty or too long one."""
     _check_characters("title", title)

@@ -9,7 +9,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Select, bindparam, exists, func, literal_column, or_, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Select,
+    String,
+    bindparam,
+    exists,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+)
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
 from connectors.base import AbsentKind, CardQuery, Unread
 from connectors.card import BoardEventType, Card, Column
@@ -43,6 +58,24 @@ _ITS_BLOCKERS = (
 )
 _NEWEST = select(schema.META.c.event_seq).where(schema.META.c.board == _BOARD)
 """What every tick and every move asks, made once: making a statement costs more than its answer."""
+
+
+class _Folded(FunctionElement[str]):
+    """Text without its letters' case, as the database can do it (``engine/store/sqlite.py`` teaches SQLite)."""
+
+    name = "folded"
+    type = String()
+    inherit_cache = True
+
+
+@compiles(_Folded)
+def _plain_fold(element: _Folded, compiler: SQLCompiler, **how: Any) -> str:
+    return f"lower({compiler.process(element.clauses, **how)})"
+
+
+@compiles(_Folded, "sqlite")
+def _sqlite_fold(element: _Folded, compiler: SQLCompiler, **how: Any) -> str:
+    return f"folded({compiler.process(element.clauses, **how)})"
 
 
 def columns_of(look: Look) -> tuple[Column, ...]:
@@ -129,8 +162,8 @@ def conditions_of(query: CardQuery, columns: tuple[Column, ...]) -> list[ColumnE
     present = NOT_ARCHIVED if query.columns else _PRESENT
     conditions: list[ColumnElement[bool]] = [_CARD.archived_at != "" if query.archived else present]
     if query.text:
-        wanted = f"%{query.text.lower().replace('~', '~~').replace('%', '~%').replace('_', '~_')}%"
-        inside = (func.lower(each).like(wanted, escape="~") for each in (_CARD.title, _CARD.body))
+        wanted = _Folded(literal(f"%{query.text.replace('~', '~~').replace('%', '~%').replace('_', '~_')}%"))
+        inside = (_Folded(each).like(wanted, escape="~") for each in (_CARD.title, _CARD.body))
         conditions.append(or_(*inside))
     if query.columns:
         conditions.append(_CARD.column_id.in_({column_named(columns, name).id for name in query.columns}))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import unicodedata
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
@@ -90,7 +91,15 @@ def _connect(path: Path, synchronous: str, busy_timeout: float) -> sqlite3.Conne
     )
     connection.execute(f"PRAGMA synchronous={synchronous}")
     connection.execute(f"PRAGMA journal_size_limit={_JOURNAL_LIMIT}")
+    connection.create_function("folded", 1, _folded, deterministic=True)
     return connection
+
+
+def _folded(text: str | bytes | int | float | None) -> str | bytes | int | float | None:
+    """Text in the form in which words are looked for: SQLite's own ``lower`` knows the letters of ASCII only."""
+    if not isinstance(text, str):
+        return text
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
 
 
 def writer_engine(path: Path, synchronous: str, busy_timeout: float) -> Engine:

@@ -61,6 +61,9 @@ def test_text_is_looked_for_as_it_is(board: Path) -> None:
     assert titles(board, "--text", "100%") == ["100% sure_thing"]
     assert titles(board, "--text", "sure_t") == ["100% sure_thing"]
     assert titles(board, "--text", "s%e") == []
+    make(board, "Ärger in der Straße", "--body", "École\n")
+    for text in ("Ärger", "ÄRGER", "a\u0308rger", "STRASSE", "école"):
+        assert titles(board, "--text", text) == ["Ärger in der Straße"], text
 
 
 def test_labels_are_counted_renamed_and_taken_off_on_all_cards_at_once(board: Path) -> None:
