@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from config.catalogue import bots_in, find_bot, missing_bots
 from dispatcher.column_uses import cap_columns, role_keys
 from dispatcher.findings import Finding, Level, failed, passed, warned
+from dispatcher.instance import ROOT_HINT
 from engine.errors import EngineError
 from engine.store import health
 from engine.store.locks import FileLock
@@ -111,6 +112,18 @@ def check_locks(patient: Patient) -> Iterator[Finding]:
         yield passed("locks", f"a dispatcher runs here: {instance.holder_text()}")
 
 
+def check_workspaces(patient: Patient) -> Iterator[Finding]:
+    """Whether workspaces can be made where the configuration says; nothing is made."""
+    root = patient.settings.workspace.root
+    place = next(folder for folder in (root, *root.parents) if folder.exists())
+    if not place.is_dir():
+        yield failed("workspaces", f"{place} is no folder", "Let workspace.root name one.")
+    elif not os.access(place, os.W_OK | os.X_OK):
+        yield failed("workspaces", f"{place} cannot be written, and {root} lies there", ROOT_HINT)
+    else:
+        yield passed("workspaces", f"{root} {'can be written' if root == place else 'can be made'}")
+
+
 def check_clock(patient: Patient) -> Iterator[Finding]:
     """Whether the newest file of the store lies in the future, which a clock set back looks like."""
     now = patient.wiring.clock.now()
@@ -200,6 +213,12 @@ def _column_faults(settings: Settings, board: str, columns: Sequence[Column]) ->
         elif called in names and called != name:
             text = f"{board}: column {name} is called {called} now; {key} goes on working"
             yield warned("columns", text, f"Write {called} there.")
+    if not any(column.eligible for column in columns):
+        hint = "Add one: `pointsman board columns add NAME --eligible`."
+        yield warned("columns", f"{board}: no column is eligible, so nothing starts", hint)
+    if not any(column.terminal for column in columns):
+        hint = "Add one: `pointsman board columns add NAME --terminal`."
+        yield warned("columns", f"{board}: no column is terminal, so no blocker is ever done", hint)
     if present_name(columns, settings.columns.cancelled) in {each.name for each in columns if each.eligible}:
         hint = "Name a column from which nothing is picked up."
         yield failed("columns", f"{board}: columns.cancelled is eligible", hint)
@@ -271,6 +290,7 @@ CHECKS: tuple[Callable[[Patient], Iterator[Finding]], ...] = (
     check_config,
     check_store,
     check_locks,
+    check_workspaces,
     check_clock,
     check_leases,
     check_columns,

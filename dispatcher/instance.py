@@ -7,6 +7,7 @@ another store may not.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +18,7 @@ from engine.store.locks import FileLock
 
 STORE_LOCK = "dispatcher.lock"
 ROOT_LOCK = ".dispatcher.lock"
+ROOT_HINT = "Let workspace.root name a folder that the daemon may write; under systemd: ${CACHE_DIRECTORY:-workspaces}"
 
 
 class InstanceLocks:
@@ -28,7 +30,16 @@ class InstanceLocks:
         self._shared_store = shared_store
 
     def acquire(self) -> None:
-        """Take both. Raises ``Refused`` (``instance_held``) naming the holder, and ``StoreError`` from the files."""
+        """Take both. Raises ``Refused``, naming the holder or the workspace root that cannot be used, and
+        ``StoreError`` from the files of the store."""
+        root = self._locks[-1].path.parent
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            text = f"The workspace root {root} cannot be made: {error.strerror}"
+            raise Refused("store_unreachable", text, ROOT_HINT) from error
+        if not os.access(root, os.W_OK):
+            raise Refused("store_unreachable", f"The workspace root {root} cannot be written", ROOT_HINT)
         for lock in self._locks:
             if not self._taken(lock):
                 text = f"another dispatcher holds {lock.path}: {lock.holder_text()}"

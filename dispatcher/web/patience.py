@@ -7,6 +7,7 @@ file descriptors. Only silence and trickling are cut off; an answer under way, a
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -38,13 +39,30 @@ class Patient(H11Protocol):
         self._look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, or send it away when there are too many."""
+        """Take the connection; when there are too many, the one that has said nothing for longest makes room."""
         super().connection_made(transport)
-        if len(self.connections) > MOST:
+        if len(self.connections) > MOST and not self._room():
             self._send_away(Refused("store_busy", f"There are {MOST} connections already.", "Close some, ask again."))
             return
         self._since = self.loop.time()
         self._look = self.loop.call_later(LOOK_EVERY, self._check)
+
+    def _room(self) -> bool:
+        """End the connection that is waited for since longest, when any is; one that came just now is no candidate."""
+        now = self.loop.time()
+        waiting = [
+            each
+            for each in self.connections
+            if isinstance(each, Patient) and each is not self and each.waits_since() < now - LOOK_EVERY
+        ]
+        if not waiting:
+            return False
+        min(waiting, key=Patient.waits_since).transport.abort()
+        return True
+
+    def waits_since(self) -> float:
+        """Since when a request is waited for, in the loop's time; endless while one is being answered."""
+        return math.inf if self._answering() and not self._body else self._since
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop looking."""

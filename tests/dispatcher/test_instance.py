@@ -42,3 +42,11 @@ def test_the_text_of_a_daemon_that_has_ended_keeps_nobody_out(tmp_path: Path) ->
         again = locks(tmp_path, "a", store)
         again.acquire()
         again.release()
+
+
+def test_a_workspace_root_that_cannot_be_used_is_named_with_its_key(tmp_path: Path) -> None:
+    """As with the unit of systemd, for which the configuration's folder is read-only."""
+    (tmp_path / "root").write_text("a file")
+    with pytest.raises(Refused, match=r"The workspace root .*root cannot be made") as refused:
+        locks(tmp_path, "a").acquire()
+    assert "workspace.root" in refused.value.hint

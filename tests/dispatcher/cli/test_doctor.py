@@ -39,7 +39,7 @@ def test_a_fresh_project_is_well_and_stays_untouched(tmp_path: Path) -> None:
     assert answer.code == 0
     assert answer.document["ok"] is True
     parts = {check["id"] for check in answer.document["checks"]}
-    assert parts == {"config", "store", "locks", "clock", "columns", "git", "sandbox", "bots"}
+    assert parts == {"config", "store", "locks", "workspaces", "clock", "columns", "git", "sandbox", "bots"}
     assert sorted(tmp_path.rglob("*")) == before
     plain = pointsman(tmp_path, "doctor")
     assert all(line.split()[0] in ("pass", "warn") for line in plain.out.splitlines() if not line.startswith(" "))
