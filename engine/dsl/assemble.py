@@ -24,6 +24,7 @@ from engine.dsl.reader import Owner, Reader
 from engine.dsl.unit import Unit
 
 DATA = ("vars", "presets", "attachments", "secrets")
+UNREAD = frozenset(["E001", "E002", "E003", "E004", "E006"])
 TWICE = {"mcp_server": "C024", "cursor": "C086", "supervisor": "C192", "contract": "E010", "group": "E010"}
 
 
@@ -247,10 +248,14 @@ class _Assembly:
                     edge.mapping = line.mapping.entries if line.mapping else ()
                 edges.append(edge)
 
+    def _unread(self) -> bool:
+        """Whether something of the main file could not be read: what is missing may stand there."""
+        return any(found.code in UNREAD and found.file == self.unit.main.label for found in self.found)
+
     def _workflow(self) -> None:
         main = [flow for flow in self.workflows if flow.span.file == self.unit.main.label]
         if not main:
-            if not self.draft.unclear:
+            if not self.draft.unclear and not self._unread():
                 hint = "move the workflow from the fragment into this file" if self.workflows else None
                 self.found.add("C006", Span(self.unit.main.label, 1, 1), hint=hint)
             return

@@ -141,7 +141,7 @@ def suggestion(word: str, known: Iterable[str], otherwise: str = "") -> str:
 def render(found: Diagnostic, source: str) -> str:
     """The diagnostic as a terminal shows it: place, sentence, the line of ``source`` with a caret, the hint."""
     head = f"{found.file}:{found.line}:{found.column}: {found.severity.value} {found.code}: {found.message}"
-    rows = source.split("\n")
+    rows = source.split("\n") if source else []
     parts = [head]
     if 1 <= found.line <= len(rows):
         text = rows[found.line - 1].rstrip("\r")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.dsl.draft import Draft, NodeDraft
+from engine.dsl.reader import Feature, Owner
 
 REMOTE = "bot://"
 
@@ -23,10 +24,15 @@ def child_path(source: str, folder: Path) -> str:
 
 
 def check_children(draft: Draft, problem_of: Callable[[Path], str]) -> None:
-    """Report every subbot whose source does not open or has errors (X009)."""
+    """Report every subbot whose source does not open or has errors (X009); one elsewhere is EXTENDED."""
     for node in draft.nodes.values():
         source = node.section.text("source")
-        if node.kind == "subbot" and source and not source.startswith(REMOTE):
+        if node.kind != "subbot" or not source:
+            continue
+        if source.startswith(REMOTE):
+            owner, place = Owner(node.kind, node.name), node.section.place("source")
+            draft.features.append(Feature(f"a `{REMOTE}` source in {owner}", place, owner))
+        else:
             problem = _path_problem(source) or problem_of(Path(child_path(source, node.folder)))
             if problem:
                 _report(draft, node, problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,7 @@ def test_a_finding_is_rendered_with_a_caret_below_its_place() -> None:
         "   |      ^",
         "   = declare it",
     ]
+    assert render(replace(found, line=1), "").split("\n")[1:] == ["   = declare it"]
 
 
 @pytest.mark.parametrize(
@@ -165,8 +167,14 @@ def test_hints_name_what_was_meant(text: str, hint: str) -> None:
             + FLOW.replace("a -> done", "a.m -> done").replace("entry: a", "entry: a.m"),
             ["C117"],
         ),
+        ("{'a': 1}\n", ["E001"]),
     ],
-    ids=["an edge out of done", "an edge out of a named fail", "a parameter that is not given"],
+    ids=[
+        "an edge out of done",
+        "an edge out of a named fail",
+        "a parameter that is not given",
+        "a file of something else",
+    ],
 )
 def test_one_mistake_is_said_once(text: str, found: list[str], tmp_path: Path) -> None:
     assert codes(load_case(tmp_path, Case(text))) == found

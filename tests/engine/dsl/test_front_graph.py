@@ -299,6 +299,9 @@ def test_a_launch_refuses_what_a_run_would_reach_only(tmp_path: Path) -> None:
     assert found.graph is not None
     assert codes(found) == ["X001", "X001"]
     assert [one.code for one in launch_errors(found)] == ["X001", "X001"]
+    remote = loaded(tmp_path, 'subbot a:\n  source: "bot://a/b"\n' + FLOW)
+    assert ([one.line for one in remote.diagnostics], codes(remote)) == ([2], ["X001"])
+    assert [one.code for one in launch_errors(remote)] == ["X001"]
     advisory = loaded(tmp_path, f'{AGENT}  provider: "x"\n{FLOW}')
     assert codes(advisory) == ["X001"]
     assert launch_errors(advisory) == ()
