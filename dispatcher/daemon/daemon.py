@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from dispatcher import __version__, log
@@ -30,6 +31,7 @@ from dispatcher.station import INTERRUPT_LEASE_LOST, Memory, Station
 from dispatcher.tick import Mode, TickReport, run
 from engine.errors import EngineError, StoreError
 from engine.store.owners import owner_here
+from engine.store.sqlite import path_of
 
 if TYPE_CHECKING:
     from dispatcher.station import PersonsDoor
@@ -73,6 +75,8 @@ class Daemon:
         self._station: Station | None = None
         self._ticking = threading.Lock()
         self._seen: tuple[int | None, int] = (None, -1)
+        self._file = None if wiring.store_shared else path_of(wiring.store_url)
+        self._opened: tuple[int, int] | None = None
         self._desired = ""
 
     @property
@@ -122,6 +126,7 @@ class Daemon:
         threading.excepthook = _thread_failed
         self.wiring.watches = True
         self._station = build(self.wiring, self.generations.settings, self._kept)
+        self._opened = _identity(self._file) if self._file is not None else None
         self._station.workspaces.check_root(self.wiring.store_dir)
         finish_removals(self._station.workspaces)
         _log.info("dispatcher.started", instance=self._memory.instance, version=__version__)
@@ -183,6 +188,10 @@ class Daemon:
         return frozenset(board for board, _ in keys)
 
     def _check_instance(self) -> None:
+        if self._file is not None and _identity(self._file) != self._opened:
+            self.wiring.engine.interrupt_all(INTERRUPT_LEASE_LOST)
+            text = f"The store {self._file} was removed or replaced while the daemon ran"
+            raise Refused("store_unreachable", text, "Put it back, or start again with what is there now.")
         if not self._locks.keep():
             _log.error("dispatcher.instance_lock_lost")
             self.wiring.engine.interrupt_all(INTERRUPT_LEASE_LOST)
@@ -324,6 +333,15 @@ class Daemon:
     def take_up(self, request: ResumeRequest) -> None:
         """Execute a person's resume until it stops: in this thread, or in a process of its own."""
         cast("PersonsDoor", self.station.engine).take_up(request)
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Which file it is; None where there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _list(state: Mapping[str, object], name: str) -> Sequence[object]:

@@ -12,6 +12,7 @@ import pytest
 from connectors.fake_forge.running import Setup
 from dispatcher.daemon.inbox import Message
 from dispatcher.daemon.loops import forever
+from dispatcher.refusals import Refused
 from dispatcher.station import INTERRUPT_SHUTDOWN
 from dispatcher.tick import Mode, run
 from engine.failures import FailureCode
@@ -70,3 +71,17 @@ def test_a_tick_that_hangs_in_a_forge_does_not_keep_the_process(tmp_path: Path) 
         assert (living.is_alive(), time.monotonic() - begun < 3) == (False, True)
         assert yard.daemon.report is None
     yard.close()
+
+
+def test_a_daemon_whose_store_was_removed_or_replaced_says_so_and_ends(yard: Yard) -> None:
+    """It would work for ever on a file that nobody else sees, and claim to be well (section 35, 18)."""
+    yard.tick()
+    file = yard.wiring.store_dir / "pointsman.db"
+    file.rename(file.with_suffix(".away"))
+    with pytest.raises(Refused, match="was removed or replaced"):
+        yard.tick()
+    file.write_bytes(file.with_suffix(".away").read_bytes())
+    with pytest.raises(Refused, match="was removed or replaced"):
+        yard.tick()
+    file.with_suffix(".away").rename(file)
+    assert yard.tick().complete
