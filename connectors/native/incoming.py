@@ -109,6 +109,8 @@ def _id_of(document: Mapping[str, object]) -> str:
     if source:
         return "s" + hashlib.sha256(check_text("source", source).encode()).hexdigest()[:26]
     card_id = _text(document, "id")
+    if not card_id:
+        raise ValueError("there is no card id, and no source: any text that stays the same, like #12 of another list")
     if not _is_id(card_id):
         raise ValueError(f"{card_id!r} is no card id, and there is no source")
     return card_id

@@ -153,9 +153,10 @@ def patch_card(behind: Behind, card_id: str, body: PatchCard, how: How) -> Docum
         column=body.column,
         version=version,
     )
-    if body.last_run is not None:
-        point(behind.wiring, card, body.last_run)
-    card = native.update(card.id, patch, _mover(how.run))
+    with behind.wiring.ledger.together():
+        if body.last_run is not None:
+            point(behind.wiring, card, body.last_run)
+        card = native.update(card.id, patch, _mover(how.run))
     return Document(_documents(behind, [card])[0])
 
 

@@ -63,6 +63,15 @@ def test_a_park_in_a_renamed_column_is_kept_and_left_by_its_answers(yard: Yard) 
     assert (yard.column(card), len(yard.ledger().parks)) == ("checked", 0)
 
 
+def test_the_doctor_tells_a_board_from_which_nothing_starts(tmp_path: Path) -> None:
+    (tmp_path / "pointsman.yaml").write_text("columns: {running: null, failed: null}\n")
+    for name in ("ready", "in_progress", "done", "blocked"):
+        assert pointsman(tmp_path, "board", "columns", "delete", name).code == 0
+    checks = [each for each in pointsman(tmp_path, "doctor", "--json").document["checks"] if each["id"] == "columns"]
+    assert [each["level"] for each in checks] == ["warn", "warn", "pass"]
+    assert ("eligible" in checks[0]["text"], "terminal" in checks[1]["text"]) == (True, True)
+
+
 def test_the_doctor_tells_old_names_and_cards_in_no_column(tmp_path: Path) -> None:
     """D200, D202: an old name goes on working and is no failure; an unmapped card is listed."""
     (tmp_path / "pointsman.yaml").write_text("concurrency: {wip: {reveiw: 1}}\n")
