@@ -130,7 +130,9 @@ REASONS: Mapping[Reason, ReasonRow] = MappingProxyType(
         ),
         _R.CARD_GONE: _row(13, "the forge says that this card is gone ({status})", "nothing; the run can be inspected"),
         _R.CARD_MOVED_AWAY: _row(14, "the card was transferred to {where}", "a board for {where}"),
-        _R.CARD_CLOSED: _row(15, "the card is closed", "reopen it, then move it in"),
+        _R.CARD_CLOSED: _row(
+            15, "the card is closed", "reopen it, then move it in; card unarchive, where it was put away"
+        ),
         _R.COLUMN_CONTRADICTORY: _row(16, "labels {a} and {b} both name a column", "remove one"),
         _R.COLUMN_UNMAPPED: _row(17, "the card is in {name}, which no column maps", "map it or move the card"),
         _R.COLUMN_NOT_ELIGIBLE: _row(18, "column {name} is not eligible", "move the card to an eligible column"),
