@@ -60,6 +60,8 @@ class Daemon:
         self.metrics = Metrics(__version__)
         self.wake: Callable[[], None] = self.inbox.wake
         self.next_at: Callable[[], datetime | None] = lambda: None
+        self.listens = ""
+        """Where the page is, when there is a listener."""
         self.since = self.clock.now()
         self.progress = self.clock.monotonic()
         self.report: TickReport | None = None

@@ -212,7 +212,7 @@ def attend(daemon: Daemon) -> None:
         if not ready and daemon.last_complete is not None:
             ready = True
             daemon.notifier.ready(daemon.status())
-            _log.info("dispatcher.ready")
+            _log.info("dispatcher.ready", listens=daemon.listens)
         now = daemon.clock.monotonic()
         if not ready and now - pinged >= EXTEND_EVERY:
             pinged = now

@@ -73,6 +73,9 @@ def test_a_card_is_changed_only_as_it_was_read_when_the_request_says_so(client: 
     read = tag()
     client.post("/api/cards/1/comments", json={"text": "hello"})
     assert code(change(read, title="three")) == (412, "precondition_failed")
+    for path, body in (("comments", {"text": "x"}), ("place", {"after": "1"}), ("archive", {}), ("unarchive", {})):
+        answer = client.post(f"/api/cards/1/{path}", json=body, headers={"If-Match": read})
+        assert code(answer) == (412, "precondition_failed"), path
     assert change("*", title="three").status_code == 200
     found = client.get("/api/cards/1").json()
     assert (found["title"], found["column"]) == ("three", "ready")

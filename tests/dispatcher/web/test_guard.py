@@ -137,6 +137,11 @@ def test_a_port_in_use_is_refused_at_once_and_names_its_holder(backstage: Backst
         assert refusal.value.code == "port_in_use"
 
 
+def test_the_address_of_the_page_is_one_that_a_browser_opens(server: WebServer, backstage: Backstage) -> None:
+    assert httpx.get(server.address, trust_env=False).status_code == 200
+    assert WebServer(Listener("::1", 4892), backstage).address == "http://[::1]:4892/"
+
+
 def test_the_port_is_free_again_after_a_stop(backstage: Backstage) -> None:
     first = WebServer(Listener("127.0.0.1", 0), backstage)
     first.start()
