@@ -232,13 +232,19 @@ def test_everything_can_be_reached_with_the_tab_key_and_the_focus_is_seen(desk: 
 
 
 def test_what_people_write_is_text_and_never_a_script(desk: Desk) -> None:
-    desk.yard.make("<img src=x onerror=alert(1)> </script><script>alert(2)</script>", labels=("<b>x</b>",))
+    desk.yard.make(
+        "<img src=x onerror=alert(1)> </script><script>alert(2)</script>",
+        labels=("<b>x</b>",),
+        url="javascript:alert(3)",
+    )
     desk.yard.settled()
     page = desk.open()
     assert page.locator("img, b > script").count() == 0
     assert page.get_by_role("heading", name=re.compile("onerror=alert")).first.is_visible()
     page = desk.open("/cards/1")
     assert page.get_by_role("heading", level=1).inner_text().startswith("#1 <img src=x")
+    assert page.get_by_text("javascript:alert(3)").is_visible()
+    assert page.locator("a[href^='javascript:']").count() == 0
     assert desk.noise == []
 
 
