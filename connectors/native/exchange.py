@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 
 from connectors.base import Unread
 from connectors.card import BoardEventType, Card, Column, Mover
@@ -23,12 +23,18 @@ from connectors.native.cards import column_values, write_blockers
 from connectors.native.incoming import Incoming, incoming
 from connectors.native.moving import tell_move
 from connectors.native.reading import columns_of, fields_of, find_card
-from connectors.native.rows import UNMAPPED, encode, encode_labels, encode_start
+from connectors.native.rows import UNMAPPED, Decoder, encode, encode_labels, encode_start
 from connectors.native.talk import take_comments
 from connectors.native.unit import Unit
 from connectors.text import same_name
 
 _TYPE = BoardEventType
+_META = schema.META.c
+_MINE = _META.board == bindparam("the_board")
+_FOLLOWING = select(_META.next_number).where(_MINE)
+_NEXT = update(schema.META).where(_MINE).values(next_number=bindparam("the_number"))
+_WHERE = select(schema.CARD.c.board).where(schema.CARD.c.id == bindparam("the_card"))
+"""What is asked for every card of a document, made once: making a statement costs more than its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +62,14 @@ def import_cards(unit: Unit, documents: Sequence[object], claimed: Collection[st
     """Take all cards over or none. Raises ``InvalidImport`` naming the card that cannot be used."""
     every = incoming(documents)
     here = _Here(columns_of(unit), fields_of(unit), mover)
+    decoder = Decoder.of(unit.board, here.columns)
     made: dict[str, int] = {}
     told: dict[str, str] = {}
     for at, one in sorted(enumerate(every, start=1), key=lambda each: (each[1].number or float("inf"), each[0])):
         if one.id in claimed:
             told[one.id] = "skipped_claimed"
             continue
-        before = find_card(unit, one.id)
+        before = find_card(unit, one.id, decoder)
         values = _values(here, one, before, at)
         if before is None:
             made[one.id] = _insert(unit, one, values, mover)
@@ -118,10 +125,10 @@ def _values(here: _Here, one: Incoming, before: Card | Unread | None, at: int) -
 
 def _insert(unit: Unit, one: Incoming, values: Mapping[str, object], mover: Mover) -> int:
     table = schema.CARD
-    taken = unit.connection.execute(select(table.c.board).where(table.c.id == one.id)).scalar()
+    taken = unit.ask(_WHERE, the_card=one.id).fetchone()
     if taken is not None:
         raise InvalidImport(
-            f"Card {one.id} is on board {taken} of this store.", "Import it there, or into another store."
+            f"Card {one.id} is on board {taken[0]} of this store.", "Import it there, or into another store."
         )
     number = _free_number(unit, one.number)
     column_id = str(values["column_id"])
@@ -137,7 +144,7 @@ def _insert(unit: Unit, one: Incoming, values: Mapping[str, object], mover: Move
         "updated_at": unit.stamp,
         "archived_at": unit.stamp if one.archived else "",
     }
-    unit.connection.execute(insert(table).values(row))
+    unit.connection.execute(insert(table), row)
     write_blockers(unit, one.id, dict.fromkeys(one.draft.blockers))
     told = {"number": number, "title": one.draft.title, "column": column_id.removeprefix(UNMAPPED), "imported": True}
     unit.event(_TYPE.CARD_CREATED, one.id, mover, told)
@@ -188,10 +195,8 @@ def _named(columns: Sequence[Column], column_id: str) -> Column:
 
 def _free_number(unit: Unit, wanted: int) -> int:
     """The document's number when nobody here ever had it, else the next one."""
-    meta = schema.META
-    mine = meta.c.board == unit.board
-    following = unit.connection.execute(select(meta.c.next_number).where(mine)).scalar_one()
+    following = int(unit.ask(_FOLLOWING, the_board=unit.board).fetchone()[0])
     if wanted < following:
         return unit.next_number()
-    unit.connection.execute(update(meta).where(mine).values(next_number=wanted + 1))
+    unit.ask(_NEXT, the_board=unit.board, the_number=wanted + 1)
     return wanted
