@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from dispatcher.documents import Document
 
 _HEADINGS = ("#", "column", "prio", "title", "assignee", "labels", "run", "why idle")
+PERSON = "person"
+SHORT = 40
+"""So many letters of a value are shown in one line with others."""
 _COLOURS = {"done": "green", "blocked": "red", "awaiting_input": "yellow", "in_progress": "cyan", "ready": "blue"}
 
 
@@ -90,7 +93,10 @@ def history_text(events: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _who(mover: Mapping[str, Any]) -> str:
-    return str(mover["run_id"] or mover["name"] or mover["kind"])
+    """A person's name alone; of all others what they are as well, since a name may be anybody's."""
+    name = mover["run_id"] or mover["name"]
+    kind = str(mover["kind"])
+    return str(name or kind) if kind == PERSON else f"{kind} {name}".rstrip()
 
 
 def _told(event: Mapping[str, Any]) -> str:
@@ -102,8 +108,29 @@ def _told(event: Mapping[str, Any]) -> str:
     if kind in {"comment_added", "comment_edited"}:
         return f"{kind}: {_one_line(data.get('text') or data.get('to'))}"
     if kind == "card_updated":
-        return f"{kind}: {', '.join(data.get('changed') or data.get('imported') or ())}"
-    return f"{kind}: {_one_line(', '.join(f'{name}={value}' for name, value in data.items()))}".removesuffix(": ")
+        changed = [_changed(name, value) for name, value in data.get("changed", {}).items()]
+        return f"{kind}: {', '.join(changed or data.get('imported') or ())}"
+    return f"{kind}: {_one_line(', '.join(f'{name}={_shown(value)}' for name, value in data.items()))}".removesuffix(
+        ": "
+    )
+
+
+def _changed(name: str, value: Mapping[str, Any]) -> str:
+    """One value with what it was and is; a text is too long for that, a place says nothing to people."""
+    if set(value) != {"from", "to"}:
+        return name
+    return f"{name} {_one_line(_shown(value['from']), SHORT)} -> {_one_line(_shown(value['to']), SHORT)}"
+
+
+def _shown(value: Any) -> str:
+    """A value of an event in people's words."""
+    if value is None or value in ("", [], {}):
+        return "none"
+    if isinstance(value, list):
+        return "+".join(map(str, value))
+    if isinstance(value, Mapping):
+        return " ".join(f"{name}={_shown(each)}" for name, each in value.items())
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def _one_line(text: object, limit: int = 100) -> str:

@@ -67,7 +67,7 @@ def test_a_column_is_deleted_with_a_place_for_its_cards_and_never_one_of_a_role(
     assert pointsman(tmp_path, "card", "show", "1", "--json").document["column"] == "backlog"
     (tmp_path / "pointsman.yaml").write_text("concurrency: {by_column: {extra: 3}}\n")
     board(tmp_path, "columns", "add", "extra")
-    assert "" == board(tmp_path, "columns", "rename", "extra", "extra").err
+    assert board(tmp_path, "columns", "rename", "extra", "extra").err == ""
     assert "concurrency.by_column.extra" in board(tmp_path, "columns", "delete", "extra").err
     names = [each["name"] for each in board(tmp_path, "columns", "--json").document["columns"]]
     assert board(tmp_path, "columns", "reorder", *reversed(names)).code == 0

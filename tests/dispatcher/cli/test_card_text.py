@@ -73,7 +73,16 @@ def test_a_history_is_one_line_per_event() -> None:
         "by": by,
         "data": {"text": "line one\nline two " + "x" * 200},
     }
-    lines = history_text([moved, said]).splitlines()
-    assert "card_moved: a -> b (go)" in lines[0]
-    assert len(lines) == 2
+    changed = {
+        "title": {"from": "one", "to": "t" * 99},
+        "labels": {"from": [], "to": ["a", "b"]},
+        "body": {"from": "x"},
+    }
+    bot = {"kind": "bot", "name": "work", "run_id": "r-7"}
+    edited = {"seq": 3, "time": "now", "type": "card_updated", "by": bot, "data": {"changed": changed}}
+    lines = history_text([moved, said, edited]).splitlines()
+    assert "ann           card_moved: a -> b (go)" in lines[0]
+    assert len(lines) == 3
     assert lines[1].endswith("…")
+    assert "bot r-7       card_updated: title one -> ttt" in lines[2]
+    assert lines[2].endswith("…, labels none -> a+b, body")
