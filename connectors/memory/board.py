@@ -219,7 +219,9 @@ class MemoryBoard:
         """Change a card's position within its column."""
         with self._call("place"):
             card, other = self._need(card_id), self._need(place.before or place.behind)
-            if other.column != card.column or other.id == card.id:
+            if other.id == card.id:
+                raise BadCard(f"Card #{card.number} has no place beside itself.", "Name another card of its column.")
+            if other.column != card.column:
                 raise BadCard(f"Card #{other.number} is in {place_of(other)}.", "Name another card of the same column.")
             here = [each for each in self._cards.values() if each.column == card.column and each.id != card_id]
             here.sort(key=lambda each: order_key(replace(each, priority=0)))

@@ -75,10 +75,17 @@ def closing_column(columns: tuple[Column, ...], failed: str) -> Column:
 
 
 def place(unit: Unit, card_id: str, wanted: Place, mover: Mover) -> Card:
-    """Put a card right before or right behind another of its column."""
+    """Put a card right before or right behind another of its column.
+
+    Raises BadCard for itself, for a card of another column, and where one of the two is put away.
+    """
     card = need_card(unit, card_id)
     other = need_card(unit, wanted.before or wanted.behind)
-    if other.columns_seen != card.columns_seen or other.id == card.id:
+    if other.id == card.id:
+        raise BadCard(f"Card #{card.number} has no place beside itself.", "Name another card of its column.")
+    if away := next((each for each in (card, other) if each.archived), None):
+        raise BadCard(f"Card #{away.number} is put away.", f"Bring it back first: card unarchive {away.number}.")
+    if other.columns_seen != card.columns_seen:
         raise BadCard(
             f"Card #{other.number} is in {place_of(other)}; card #{card.number} is in {place_of(card)}.",
             "Name another card of the same column, or move the card there first.",

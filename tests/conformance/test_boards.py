@@ -396,6 +396,8 @@ def test_a_place_beside_a_card_of_another_column_is_refused(board: EditableBoard
     other = board.create(CardDraft("other", column="ready"), PERSON)
     with pytest.raises(BadCard, match="ready"):
         board.place(one.id, Place(before=other.id), PERSON)
+    with pytest.raises(BadCard, match="beside itself"):
+        board.place(one.id, Place(before=one.id), PERSON)
 
 
 # -- blockers --------------------------------------------------------------------------------------------------------

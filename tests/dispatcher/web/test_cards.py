@@ -133,6 +133,10 @@ def test_cards_are_paged_and_placed(client: httpx.Client) -> None:
     for title in ("a", "b", "c"):
         create(client, title=title, column="ready")
     assert client.post("/api/cards/3/place", json={"before": "1"}).status_code == 200
+    client.post("/api/cards/2/archive", json={})
+    for card, other in ((1, "2"), (2, "1")):
+        assert code(client.post(f"/api/cards/{card}/place", json={"before": other})) == (422, "bad_card")
+    client.post("/api/cards/2/unarchive", json={})
     params: dict[str, Any] = {"column": ["ready", "review"], "limit": 2, "offset": 1}
     assert [each["title"] for each in client.get("/api/cards", params=params).json()["cards"]] == ["a", "b"]
     assert client.get("/api/cards", params={"claimed": True}).json() == {"cards": []}
