@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path, PurePath
-from typing import TextIO
+from typing import Final, TextIO
 
 _STANDARD_DESCRIPTORS = (0, 1, 2)
 _COMMANDS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069]")
@@ -25,9 +25,14 @@ def rfc3339(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+LINE_ENDS: Final = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"})
+"""What ends a line for some readers, though not for JSON, as JSON writes it: a document stays on its line."""
+
+
 def json_text(document: object, *, indent: int | None = None) -> str:
     """``document`` as JSON; instants as RFC 3339, sets sorted, paths as text."""
-    return json.dumps(document, ensure_ascii=False, indent=indent, default=_plain, allow_nan=False)
+    text = json.dumps(document, ensure_ascii=False, indent=indent, default=_plain, allow_nan=False)
+    return text if text.isascii() else text.translate(LINE_ENDS)
 
 
 def _plain(value: object) -> object:

@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import mimetypes
 import re
+import stat
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -121,6 +122,9 @@ def _copy(source: Path, partial: Path) -> tuple[int, str]:
     """Copy to a neighbour of the target, which replaces it when it is complete; size and SHA-256."""
     digest, size = hashlib.sha256(), 0
     try:
+        kind = source.stat().st_mode
+        if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+            raise BadInput(f"{source} is a device and may have no end", "name a file")
         reader = source.open("rb")
     except OSError as error:
         raise BadInput(f"the file {source} cannot be read: {error.strerror}", "check the path") from error

@@ -50,6 +50,13 @@ def test_a_file_of_the_launch_is_read_from_the_runs_own_copy(engine: Rig) -> Non
     assert (stored.name, stored.filename, stored.origin) == ("plan", "plan.txt", "launch")
 
 
+def test_an_answer_that_names_a_device_is_refused(engine: Rig) -> None:
+    """7.4: one that never ends would fill the disk."""
+    engine.run("schema d:\n  up: file\nhuman h:\n  output: d\nworkflow w:\n  entry: h\n  h -> done\n")
+    with pytest.raises(InvalidAnswers, match="device"):
+        engine.resume(texts={"up": "@/dev/zero"})
+
+
 @pytest.mark.parametrize(
     ("files", "said"),
     [

@@ -10,6 +10,7 @@ import click
 import pytest
 
 from dispatcher import __version__
+from dispatcher.cli.output import json_text
 from dispatcher.cli.session import Session
 from dispatcher.cli.shell import group, load_command
 from dispatcher.cli.verbs import VERBS
@@ -226,3 +227,12 @@ def test_what_is_heavy_is_loaded_by_those_who_need_it(modules: str, heavy: set[s
     code = f"import sys, {modules}; print(sorted(set(sys.modules) & {heavy!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[3])
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_a_document_stays_on_its_line_for_every_reader() -> None:
+    """interface.md 3: JSON lines, also where a tool printed what ends a line for Python, JavaScript or an editor."""
+    marks = {"result": "".join(map(chr, (0x0B, 0x0C, 0x1C, 0x85, 0x2028, 0x2029))), "é": "ü"}
+    text = json_text(marks)
+    assert text.splitlines() == [text]
+    assert json.loads(text) == marks
+    assert "é" in text
