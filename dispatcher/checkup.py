@@ -168,6 +168,15 @@ def store_readable(patient: Patient) -> bool:
     return seen.exists and not (seen.fault or seen.newer or seen.behind)
 
 
+def check_rows(patient: Patient) -> Iterator[Finding]:
+    """Rows of cards that cannot be read: their cards are held."""
+    if not store_readable(patient):
+        return
+    for (board, card_id), why in patient.wiring.ledger.snapshot().damaged.items():
+        hint = "Restore the store from a backup, or repair that row; `pointsman db check` looks at every one."
+        yield failed("store", f"a row of card {card_id} of board {board} cannot be read: {why}", hint)
+
+
 def check_forges(patient: Patient) -> Iterator[Finding]:
     """Every connection to a forge, every board over one, and the calls whose answer was lost."""
     from dispatcher import forge_checkup
@@ -292,6 +301,7 @@ CHECKS: tuple[Callable[[Patient], Iterator[Finding]], ...] = (
     check_locks,
     check_workspaces,
     check_clock,
+    check_rows,
     check_leases,
     check_columns,
     check_forges,

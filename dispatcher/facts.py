@@ -68,6 +68,9 @@ def run_facts(world: World, card: Card) -> RunFacts:
     """What is stored about the card's ``last_run``."""
     key = (card.board, card.id)
     link = world.link(key)
+    if why := world.snapshot.damaged.get(key):
+        run_id = link.last_run if link is not None else ""
+        return RunFacts(run_id or "?", Found.UNREADABLE, texts={"error": f"a row of the card: {why}"})
     if link is None:
         return NEVER_RUN
     if not link.last_run:
@@ -264,7 +267,7 @@ def candidate(world: World, card: Card, board: BoardFacts, *, released: bool = F
         daemon=world.daemon,
         board=board,
         run=run,
-        parked=key in world.snapshot.parks,
+        parked=key in world.snapshot.parks or key in world.snapshot.damaged,
         released=released,
         breaker=breakers.of_card(world, card),
         pending=Pending(pending.origin, pending.to, pending.effect_id) if pending else None,

@@ -34,7 +34,8 @@ def unblock(world: World) -> None:
     waiting = [card for card in world.cards.values() if card.column and card.column == waits.get(card.board)]
     for card in [card for card in waiting if not card.closed]:
         key = (card.board, card.id)
-        if not card.blockers or key in world.snapshot.parks or facts.blockers(world, card):
+        held = key in world.snapshot.parks or key in world.snapshot.damaged
+        if not card.blockers or held or facts.blockers(world, card):
             continue
         first = next((column.name for column in world.columns_of(card.board).columns if column.eligible), "")
         if not first:
@@ -46,11 +47,13 @@ def unblock(world: World) -> None:
 
 
 def candidates(world: World) -> Iterator[Card]:
-    """The cards of all eligible columns, and those that a park, a retry or a pending move explains; in order.
+    """The cards of all eligible columns, and those that a park, a retry or a pending move explains, or of which a row
+    cannot be read; in order.
 
     A card whose labels contradict each other is one of them when one of its columns is eligible.
     """
-    under_way = {*world.snapshot.parks, *world.snapshot.retries, *world.snapshot.pending, *world.snapshot.claims}
+    snapshot = world.snapshot
+    under_way = {*snapshot.parks, *snapshot.retries, *snapshot.pending, *snapshot.claims, *snapshot.damaged}
     eligible = {name: read.eligible for name, read in world.reads.items()}
     chosen = [
         card

@@ -45,11 +45,12 @@ def begin(world: World) -> None:
         told = standby.get(name)
         world.reads[name] = BoardRead(name, standby=told) if told else _columns(world, board)
     world.refresh()
+    _tell_damaged(world)
     desired = world.snapshot.desired
     limit = station.settings.limits.max_cost_per_day_usd
     today = world.now.date()
     world.daemon = DaemonFacts(
-        desired=Desired(desired.state) if desired else Desired.RUNNING,
+        desired=_desired(desired.state) if desired else Desired.RUNNING,
         desired_by=desired.by if desired else "",
         desired_since=_instant(desired.since) if desired else "",
         stopping_since=station.memory.stopping_since,
@@ -62,6 +63,14 @@ def begin(world: World) -> None:
     )
 
 
+def _desired(state: str) -> Desired:
+    """What people asked for; a word that this version does not know holds everything."""
+    try:
+        return Desired(state)
+    except ValueError:
+        return Desired.PAUSED
+
+
 def _standby(world: World) -> Mapping[str, Facts]:
     """The boards that another daemon leads; what was remembered about one that became ours may be old."""
     if world.dry:
@@ -70,6 +79,13 @@ def _standby(world: World) -> Mapping[str, Facts]:
     if standing.gained:
         world.station.memory.begin_anew()
     return standing.standby
+
+
+def _tell_damaged(world: World) -> None:
+    """One line for each card of which a row cannot be read."""
+    for (board, card_id), why in world.snapshot.damaged.items():
+        if world.station.memory.first_time(f"damaged {board} {card_id} {why}"):
+            _log.error("store.degraded", board=board, card_id=card_id, error=f"a row of the card: {why}")
 
 
 def _notice_steps(world: World) -> None:
@@ -158,7 +174,7 @@ def read_boards(world: World, names: Collection[str]) -> None:
             standing = getattr(board, "standing", None)
             seen.credential = standing() if standing is not None else None
         world.mark()
-    _read_by_id(world, [key for key in world.snapshot.active() if key[0] in names])
+    _read_by_id(world, [key for key in (*world.snapshot.active(), *world.snapshot.damaged) if key[0] in names])
     _measure(world, names)
     read_blockers(world, world.cards.values())
     world.know_links(world.cards)  # a blocker that was read by its id may have become eligible meanwhile

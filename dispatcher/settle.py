@@ -75,7 +75,8 @@ def _settle_page(world: World, page: Collection[tuple[str, int]]) -> int:
         if record is None or (run_id, record.outcome_sequence) in world.settled:
             continue
         world.know(record)
-        world.careful(world, ours[run_id].key, partial(_settle_now, world, record, ours[run_id]))
+        if ours[run_id].key not in world.snapshot.damaged:
+            world.careful(world, ours[run_id].key, partial(_settle_now, world, record, ours[run_id]))
         if not world.is_settled(record) and not unsettled:
             unsettled = sequence
     return unsettled

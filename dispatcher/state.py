@@ -99,6 +99,8 @@ def _troubles(world: World) -> Iterator[tuple[Reason, str, str]]:
         yield Reason.STORE_DEGRADED, "", render(Reason.STORE_DEGRADED, {"error": world.daemon.store_error})[0]
     for name in sorted(world.station.removed):
         yield Reason.BOARD_DEGRADED, name, render(Reason.BOARD_DEGRADED, {"board": name, "what": REMOVED})[0]
+    for (name, card_id), why in world.snapshot.damaged.items():
+        yield Reason.RUN_UNREADABLE, name, f"a row of card {card_id} cannot be read: {why}"
     for name, read in world.reads.items():
         held = facts.credential(read, world.station.boards[name].kind)
         for reason, told in held.items():

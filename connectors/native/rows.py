@@ -10,6 +10,7 @@ from typing import Any
 
 from connectors.base import Unread
 from connectors.card import BoardEvent, Card, CardRef, Column, Comment, Mover, MoverKind, NotBefore
+from connectors.errors import DamagedCard
 from connectors.fields import FieldSpec, FieldType
 from connectors.native.stamp import from_text, to_text
 from connectors.not_before import read_not_before
@@ -96,9 +97,13 @@ def _check_types(numbers: Sequence[object], texts: Sequence[object]) -> None:
 
 
 def column_of(row: Sequence[Any]) -> Column:
-    """The column of a row."""
+    """The column of a row. Raises DamagedCard when its earlier names cannot be read: cards may go by them."""
     _board, column_id, name, title, _position, eligible, terminal, aliases = row
-    also = () if aliases == "[]" else texts_of(aliases)
+    try:
+        also = () if aliases == "[]" else texts_of(aliases)
+    except ValueError as error:
+        text = f"The column {name} cannot be read: its earlier names are damaged ({error})."
+        raise DamagedCard(text, "Repair the store: pointsman db check.") from error
     return Column(column_id, name, title, bool(eligible), bool(terminal), also)
 
 

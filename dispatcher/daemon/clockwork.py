@@ -49,7 +49,9 @@ class _Apart(DebugExecutor):  # type: ignore[misc]
 class Clockwork:
     """The clock of one daemon. Thread-safe."""
 
-    def __init__(self, clock: Clock, interval: float, tick: Callable[[], None]) -> None:
+    def __init__(
+        self, clock: Clock, interval: float, tick: Callable[[], None], failed: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._clock = clock
         self._interval = interval
         self._tick = tick
@@ -59,7 +61,8 @@ class Clockwork:
         self._ended = datetime.min.replace(tzinfo=UTC)
         logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a skipped firing is what coalescing is for
         self._scheduler = BackgroundScheduler(timezone=UTC, executors={"default": _Apart()})
-        self._scheduler.add_listener(_failed, EVENT_JOB_ERROR | EVENT_JOB_MISSED)
+        self._scheduler.add_listener(self._failed, EVENT_JOB_ERROR | EVENT_JOB_MISSED)
+        self._tell_failed = failed
 
     def start(self) -> None:
         """Begin with a tick at once."""
@@ -122,6 +125,9 @@ class Clockwork:
                 if self._again:
                     self._bring_forward(self._ended + timedelta(seconds=APART))
 
-
-def _failed(event: JobExecutionEvent) -> None:
-    _log.error("dispatcher.tick_failed", error=repr(getattr(event, "exception", "the tick was missed")))
+    def _failed(self, event: JobExecutionEvent) -> None:
+        """A tick ended by what nobody expected: told in the log, and to whoever answers for the daemon's health."""
+        exception = getattr(event, "exception", None)
+        _log.error("dispatcher.tick_failed", error=repr(exception) if exception else "the tick was missed")
+        if exception:
+            self._tell_failed(repr(exception))

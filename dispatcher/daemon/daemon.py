@@ -80,6 +80,7 @@ class Daemon:
         self._file = None if wiring.store_shared else path_of(wiring.store_url)
         self._opened: tuple[int, int] | None = None
         self._desired = ""
+        self._broken = ""
 
     @property
     def slots(self) -> Slots:
@@ -202,7 +203,7 @@ class Daemon:
             )
 
     def _take(self, report: TickReport) -> None:
-        self.report = report
+        self.report, self._broken = report, ""
         count(self.metrics, report, self.clock.now().timestamp())
         self.metrics.take(self._memory.tally)
         self.metrics.set("pointsman_config_generation", self.generations.number)
@@ -212,6 +213,12 @@ class Daemon:
         desired = report.state.get("desired")
         if isinstance(desired, dict):
             self._tell_desired(str(desired["state"]), desired["by"])
+
+    def broke(self, error: str) -> None:
+        """A tick ended by what nobody expected: the daemon is not ready, and says why, until one comes to its end."""
+        self._broken = f"the last tick broke off: {error}"
+        self.metrics.count("pointsman_ticks_total", result="failed")
+        self.notifier.status(self.status())
 
     def _mark(self, _phase: str) -> None:
         self.progress = self.clock.monotonic()
@@ -225,7 +232,7 @@ class Daemon:
         parked, held = len(_list(state, "parked")), len(_list(state, "held"))
         used, most = len(self.slots.executing()), self.generations.settings.concurrency.max
         text = f"{used}/{most} running, {parked} parked, {held} held, {last_read(state)}"
-        error = self.generations.error or (self.report.error if self.report else "")
+        error = self._broken or self.generations.error or (self.report.error if self.report else "")
         wrong = error or next((str(each["text"]) for each in _list(state, "degraded") if isinstance(each, dict)), "")
         return f"{text}; {wrong}" if wrong else text
 
@@ -273,6 +280,8 @@ class Daemon:
         limit = max(3 * self.generations.settings.tick.interval, FRESH_FOR)
         if self._memory.stopping_since:
             reasons.append("the daemon is stopping")
+        if self._broken:
+            reasons.append(self._broken)
         if self.last_complete is None:
             reasons.append("no tick has completed yet")
         elif self.clock.monotonic() - self.last_complete > limit:

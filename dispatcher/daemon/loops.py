@@ -153,7 +153,7 @@ def forever(daemon: Daemon) -> int:
             clockwork.at(due)
         clockwork.set_interval(daemon.generations.settings.tick.interval)
 
-    clockwork = Clockwork(daemon.clock, daemon.generations.settings.tick.interval, tick)
+    clockwork = Clockwork(daemon.clock, daemon.generations.settings.tick.interval, tick, daemon.broke)
     daemon.wake, daemon.next_at = clockwork.wake, clockwork.next_at
     daemon.beat()
     daemon.generations.open()

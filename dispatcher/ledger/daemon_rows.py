@@ -6,18 +6,25 @@ Each verb runs inside the caller's transaction (dispatcher.md 3, 15, 22, 24).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from dispatcher.ledger.records import Breaker, DesiredState, IdleReason, Key
-from dispatcher.ledger.rows import many, one, put, remove, values_of
+from dispatcher.ledger.rows import one, put, remove, values_of
 from dispatcher.ledger.schema import BreakerRow, DesiredRow, HookMark, IdleReasonRow
 from engine.store.cursors import Cursor
+from engine.store.prepared import PreparedRead
+
+_IDLE, _DESIRED = (PreparedRead(rows.columns, locking=False) for rows in (IdleReasonRow, DesiredRow))
+UNREADABLE = DesiredState("paused", "a row of the store that cannot be read", datetime.min.replace(tzinfo=UTC))
+"""What holds then: nothing starts before somebody says what is wanted."""
 
 
 def desired(cursor: Cursor) -> DesiredState | None:
     """What people asked for, None when nobody ever did."""
-    row = one(cursor, DesiredRow, id=1)
-    return None if row is None else DesiredState(row["state"], row["by"], row["since"])
+    rows, broken = _DESIRED.sound(cursor, {})
+    if broken:
+        return UNREADABLE
+    return DesiredState(rows[0]["state"], rows[0]["by"], rows[0]["since"]) if rows else None
 
 
 def want(cursor: Cursor, made: DesiredState) -> None:
@@ -26,8 +33,8 @@ def want(cursor: Cursor, made: DesiredState) -> None:
 
 
 def idle_reasons(cursor: Cursor) -> dict[Key, IdleReason]:
-    """Every idle reason."""
-    return {(row["board"], row["card_id"]): IdleReason(**row) for row in many(cursor, IdleReasonRow)}
+    """Every idle reason that can be read; the others are written anew."""
+    return {(row["board"], row["card_id"]): IdleReason(**row) for row in _IDLE.sound(cursor, {})[0]}
 
 
 def write_idle_reasons(cursor: Cursor, made: Iterable[IdleReason], gone: Iterable[Key]) -> None:

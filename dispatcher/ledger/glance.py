@@ -6,16 +6,17 @@ The same answers as ``Ledger.views`` and ``Runs.status_of``; a test proves it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, TableClause, column, select, table
 
 from dispatcher.ledger.records import CardView, Claim, ClaimState, IdleReason, Key
 from engine.run import Owner
 
+T = TypeVar("T")
 _CHUNK = 400
 _LINK = table("card_link", *map(column, ("board", "card_id", "last_run", "attempts")))
 _CLAIM = table(
@@ -45,8 +46,8 @@ class Glance:
         """What the documents of those cards show of the ledger; every key has an entry."""
         with self._database.read() as connection:
             links = {_key(row): row for row in _about(connection, _LINK, keys)}
-            claims = {_key(row): _claim(row) for row in _about(connection, _CLAIM, keys)}
-            idle = {_key(row): _reason(row) for row in _about(connection, _IDLE, keys)}
+            claims = _readable(_about(connection, _CLAIM, keys), _claim)
+            idle = _readable(_about(connection, _IDLE, keys), _reason)
         return {key: _view(links.get(key), claims.get(key), idle.get(key)) for key in keys}
 
     def claimed(self, board: str) -> frozenset[str]:
@@ -77,6 +78,15 @@ def _of(connection: Connection, rows: TableClause, name: str, values: Collection
 
 def _key(row: Mapping[str, Any]) -> Key:
     return row["board"], row["card_id"]
+
+
+def _readable(rows: Iterable[Mapping[str, Any]], make: Callable[[Mapping[str, Any]], T]) -> dict[Key, T]:
+    """The records by card, without those that cannot be read: the daemon holds their cards and says why."""
+    found = {}
+    for row in rows:
+        with suppress(ValueError, TypeError):
+            found[_key(row)] = make(row)
+    return found
 
 
 def _view(link: Mapping[str, Any] | None, claim: Claim | None, idle: IdleReason | None) -> CardView:

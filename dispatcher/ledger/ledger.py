@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import Connection
 
 from dispatcher.ledger import daemon_rows, needs, outcomes
+from dispatcher.ledger.looking import Look, park_of
 from dispatcher.ledger.records import (
     CLOSED,
     Breaker,
@@ -25,7 +26,7 @@ from dispatcher.ledger.records import (
     Settlement,
     Snapshot,
 )
-from dispatcher.ledger.rows import Row, claim_of, many, settlement_of
+from dispatcher.ledger.rows import Row, claim_of, settlement_of
 from dispatcher.ledger.schema import (
     BreakerRow,
     CardLink,
@@ -46,6 +47,9 @@ T = TypeVar("T")
 Transaction = Cursor
 """An open write, as the verbs of this folder take it; nobody else looks inside."""
 
+_CLAIMED, _PENDING, _RETRIES, _INTENTS, _GIVE_UPS = (
+    PreparedRead(rows.columns, locking=False) for rows in (ClaimRow, PendingMoveRow, RetryRow, IntentRow, GiveUpRow)
+)
 _OPEN = PreparedRead(SettlementRow.columns, SettlementRow.c.closed.is_(False), locking=False)
 _PARKED = PreparedRead([ParkRow.c[field.name] for field in fields(Park)], ParkRow.c.released == "", locking=False)
 _TRIPPED = PreparedRead(BreakerRow.columns, BreakerRow.c.state != CLOSED, locking=False)
@@ -139,24 +143,22 @@ class Ledger:
 
     def _read(self) -> Snapshot:
         with self.database.read_raw() as cursor:
-            claims = {claim.key: claim for claim in map(claim_of, many(cursor, ClaimRow))}
-            settlements = {s.key: s for s in map(settlement_of, _OPEN.many(cursor, {}))}
-            parks = {park.key: park for park in (Park(**row) for row in _PARKED.many(cursor, {}))}
-            pending = {_key(row): PendingMove(**row) for row in many(cursor, PendingMoveRow)}
-            retries = {_key(row): Retry(**row) for row in many(cursor, RetryRow)}
-            active = {*claims, *settlements, *parks, *pending, *retries}
-            return Snapshot(
-                links=_links(cursor, active),
-                claims=claims,
-                intents={_key(row): Intent(**row) for row in many(cursor, IntentRow)},
-                settlements=settlements,
-                retries=retries,
-                parks=parks,
-                give_ups={_key(row): GiveUp(**row) for row in many(cursor, GiveUpRow)},
-                pending=pending,
-                breakers={(r["scope"], r["name"]): Breaker(**r) for r in _TRIPPED.many(cursor, {})},
+            look = Look(cursor)
+            found = Snapshot(
+                claims=look.cards(_CLAIMED, claim_of),
+                intents=look.cards(_INTENTS, lambda row: Intent(**row)),
+                settlements=look.cards(_OPEN, settlement_of),
+                retries=look.cards(_RETRIES, lambda row: Retry(**row)),
+                parks=look.cards(_PARKED, park_of),
+                give_ups=look.cards(_GIVE_UPS, lambda row: GiveUp(**row)),
+                pending=look.cards(_PENDING, lambda row: PendingMove(**row)),
+                breakers={(r["scope"], r["name"]): Breaker(**r) for r in _TRIPPED.sound(cursor, {})[0]},
                 desired=daemon_rows.desired(cursor),
+                damaged=look.damaged,
             )
+            found.leave_out_damaged()
+            found.links.update(_links(cursor, found.active()))
+            return found
 
     def links(self, keys: Collection[Key]) -> dict[Key, Link]:
         """The links of those cards that have one."""
@@ -198,8 +200,8 @@ class Ledger:
         ids = [card_id for _, card_id in keys]
         with self.database.read_raw() as cursor:
             links = _links(cursor, keys)
-            claims = {c.key: c for c in map(claim_of, _CLAIMS.many(cursor, ids))}
-            idle = {_key(row): IdleReason(**row) for row in _REASONS.many(cursor, ids)}
+            claims = Look(cursor).among(_CLAIMS, ids, claim_of)
+            idle = Look(cursor).among(_REASONS, ids, lambda row: IdleReason(**row))
         return {key: _view(key, links.get(key), claims, idle) for key in keys}
 
 

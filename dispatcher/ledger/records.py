@@ -271,6 +271,8 @@ class Snapshot:
     pending: dict[Key, PendingMove] = field(default_factory=dict)
     breakers: dict[tuple[str, str], Breaker] = field(default_factory=dict)
     desired: DesiredState | None = None
+    damaged: dict[Key, str] = field(default_factory=dict)
+    """Cards of which a row cannot be read, and why: none of their rows is here."""
 
     def copy(self) -> Snapshot:
         """The same look with mappings of its own."""
@@ -285,6 +287,7 @@ class Snapshot:
             pending=dict(self.pending),
             breakers=dict(self.breakers),
             desired=self.desired,
+            damaged=dict(self.damaged),
         )
 
     def without(self, boards: frozenset[str]) -> Snapshot:
@@ -301,7 +304,22 @@ class Snapshot:
             parks=_outside(self.parks, boards),
             give_ups=_outside(self.give_ups, boards),
             pending=_outside(self.pending, boards),
+            damaged=_outside(self.damaged, boards),
         )
+
+    def leave_out_damaged(self) -> None:
+        """Of a card with a row that cannot be read nothing is believed."""
+        for rows in (
+            self.claims,
+            self.intents,
+            self.settlements,
+            self.retries,
+            self.parks,
+            self.give_ups,
+            self.pending,
+        ):
+            for key in self.damaged.keys() & rows.keys():
+                del rows[key]
 
     def active(self) -> frozenset[Key]:
         """Cards with a claim, an open settlement, a park, a retry or a pending move."""

@@ -6,10 +6,10 @@ Called by the modules of this folder that write. The driver keeps the prepared f
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BindParameter,
@@ -181,6 +181,13 @@ def prepared(statement: ClauseElement) -> Prepared:
     return Prepared(statement)
 
 
+class Broken(NamedTuple):
+    """A row as it lies there, and why it cannot be read."""
+
+    row: Mapping[str, Any]
+    why: str
+
+
 class _Decoded:
     """A statement whose rows are whole columns of one table, decoded as their types say."""
 
@@ -204,6 +211,18 @@ class _Decoded:
         """Every row by column name."""
         said = self._statement.run(cursor, values)
         return [self._decoded(row) for row in iter(said.fetchone, None)]
+
+    def sound(self, cursor: Cursor, values: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[Broken]]:
+        """As ``many``, without the rows of which something cannot be decoded: those come beside, with what is wrong."""
+        said = self._statement.run(cursor, values)
+        found, broken = list[dict[str, Any]](), list[Broken]()
+        for row in iter(said.fetchone, None):
+            try:
+                found.append(self._decoded(row))
+            except (ValueError, TypeError) as error:
+                raw = {name: value for (name, _), value in zip(self._columns, row, strict=True)}
+                broken.append(Broken(raw, str(error)))
+        return found, broken
 
     def _decoded(self, row: Sequence[Any]) -> dict[str, Any]:
         return {
@@ -265,13 +284,20 @@ class Among:
 
     def many(self, cursor: Cursor, values: Iterable[Any]) -> list[dict[str, Any]]:
         """The rows of those values, in the order of the sorted values' pieces."""
-        every, found = sorted(set(values)), list[dict[str, Any]]()
+        return [row for read, part in self._parts(values) for row in read.many(cursor, part)]
+
+    def sound(self, cursor: Cursor, values: Iterable[Any]) -> tuple[list[dict[str, Any]], list[Broken]]:
+        """As ``many``, without the rows that cannot be decoded; those come beside."""
+        found = [read.sound(cursor, part) for read, part in self._parts(values)]
+        return [row for rows, _ in found for row in rows], [each for _, broken in found for each in broken]
+
+    def _parts(self, values: Iterable[Any]) -> Iterator[tuple[PreparedRead, Mapping[str, Any]]]:
+        every = sorted(set(values))
         for start in range(0, len(every), LARGEST):
             part = every[start : start + LARGEST]
             size = 1 << (len(part) - 1).bit_length()
             padded = part + part[:1] * (size - len(part))
-            found += self._read(size).many(cursor, {f"among_{place}": value for place, value in enumerate(padded)})
-        return found
+            yield self._read(size), {f"among_{place}": value for place, value in enumerate(padded)}
 
     def _read(self, size: int) -> PreparedRead:
         known = self._reads.get(size)

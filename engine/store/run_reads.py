@@ -109,10 +109,13 @@ class RunReads:
             return _listing(_RUNNING.many(cursor, {}))
 
     def outcomes_after(self, sequence: int, most: int) -> tuple[tuple[str, int], ...]:
-        """(run, sequence) of the newest outcomes and pauses behind a store sequence, the ``most`` lowest, in order."""
+        """(run, sequence) of the newest outcomes and pauses behind a store sequence, the ``most`` lowest, in order.
+
+        A number that is none, of a damaged row, sorts behind all and is left out: it would end the looking for good.
+        """
         with self._database.read_raw() as cursor:
             rows = _AFTER.many(cursor, {"seen": sequence, "most": most})
-        return tuple((row["id"], row["outcome_sequence"]) for row in rows)
+        return tuple((row["id"], row["outcome_sequence"]) for row in rows if isinstance(row["outcome_sequence"], int))
 
     def _many(self, query: Select[Any]) -> Listing:
         with self._database.read() as connection:

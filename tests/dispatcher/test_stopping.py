@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from connectors.fake_forge.running import Setup
+from dispatcher.daemon.clockwork import Clockwork
 from dispatcher.daemon.inbox import Message
 from dispatcher.daemon.loops import forever
 from dispatcher.refusals import Refused
@@ -50,6 +51,29 @@ def test_a_run_that_begins_behind_a_stop_is_interrupted_at_its_first_boundary(ya
     assert (yard.run(card).failure_code, yard.view(card).attempts) == (FailureCode.INTERRUPTED, 0)
     yard.again().settled()
     assert (yard.column(card), len(yard.runs())) == ("review", 1)
+
+
+def test_a_tick_that_breaks_off_ends_readiness_until_another_is_complete(yard: Yard) -> None:
+    """Section 35, 18: no health is claimed while no tick comes to its end."""
+    yard.tick()
+    told = threading.Event()
+
+    def broke(error: str) -> None:
+        yard.daemon.broke(error)
+        told.set()
+
+    def tick() -> None:
+        raise ValueError("odd")
+
+    clockwork = Clockwork(SystemClock(), 600.0, tick, broke)
+    clockwork.start()
+    assert told.wait(10)
+    clockwork.stop()
+    assert yard.daemon.not_ready() == ["the last tick broke off: ValueError('odd')"]
+    assert "the last tick broke off" in yard.daemon.status()
+    assert b'pointsman_ticks_total{result="failed"} 1.0' in yard.daemon.metrics.text()
+    yard.tick()
+    assert (yard.daemon.not_ready(), "broke" in yard.daemon.status()) == ([], False)
 
 
 @pytest.mark.timeout(25)
