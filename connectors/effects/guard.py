@@ -36,6 +36,8 @@ LAGS = (0.0, 3.0, 6.0)
 """Seconds after an answer at which the read back is made: up to three reads over ten seconds (connectors.md 6)."""
 LOOKS_AGAIN = frozenset({404, 409, 412, 422})
 """Refusals behind which the object is read before they count."""
+EXISTS = frozenset({400, 409, 422})
+"""How the forges say that what is to be made is there already."""
 
 
 class Effect(StrEnum):
@@ -119,9 +121,10 @@ Sight = Done[T] | Ready | Conflict
 class Change(Generic[T]):
     """One change as its operation declares it.
 
-    ``exists_is_done``: a 409 or 422 may mean that the object is there, which ``look`` decides. ``looks_first``: the
-    state is read before anything is sent, and ``already`` makes the result of one that is as wanted. ``settles``: the
-    answer is believed only when ``look`` shows it.
+    ``exists_is_done``: an answer of ``EXISTS`` may mean that the object is there, which ``look`` decides. ``looks_first``:
+    the state is read before anything is sent, and ``already`` makes the result of one that is as wanted. ``settles``: the
+    answer is believed only when ``look`` shows it; what does not show is lost, or refused in silence, as ``dropped``
+    says in a sentence.
     """
 
     effect: Effect
@@ -131,6 +134,7 @@ class Change(Generic[T]):
     settles: bool = False
     exists_is_done: bool = False
     already: Callable[[T], T] = lambda result: result
+    dropped: str = ""
 
 
 class Told:
@@ -231,12 +235,13 @@ class _Carrying(Generic[T]):
         if isinstance(seen, Done):
             return seen.result
         self._refuse_conflict(seen, sent=True)
-        told = Evidence(kind="not_applied", status=200)
-        raise ForgeRefused("the forge accepted the change and does not show it", "look at the card", evidence=told)
+        told = Evidence(kind="not_applied", status=0 if self.change.dropped else 200)
+        text = self.change.dropped or "the forge accepted the change and does not show it"
+        raise ForgeRefused(text, "look at the card", evidence=told)
 
     def _after_refusal(self, error: ForgeRefused) -> T:
         looks = error.status in LOOKS_AGAIN and self.change.effect is not Effect.AMBIGUOUS
-        if self.change.look is None or not (looks or (self.change.exists_is_done and error.status in LOOKS_AGAIN)):
+        if self.change.look is None or not (looks or (self.change.exists_is_done and error.status in EXISTS)):
             raise error
         try:
             seen = self._look()

@@ -177,7 +177,8 @@ def _assignee(*, adds: bool) -> Callable[[Desk], Declared]:
             return CHANGED
 
         effect = Effect.GUARDED if sets else Effect.IDEMPOTENT
-        return Change(effect, send, look, looks_first=True, settles=True, already=unchanged)
+        told = f"{given.login} was not {'assigned' if adds else 'taken off'}, and the forge does not say why"
+        return Change(effect, send, look, looks_first=True, settles=True, already=unchanged, dropped=told)
 
     return declare
 
@@ -219,7 +220,7 @@ def edit_comment(desk: Desk) -> Declared:
     given = desk.params
     mine = [each for each in own_comments(desk, Subject(given.number), desk.errand) if each.id == given.comment_id]
     if not mine:
-        told = Evidence(kind="not_ours", status=403)
+        told = Evidence(kind="not_ours")
         text = f"comment {given.comment_id} of {given.number} is not one of ours"
         raise ForgeRefused(text, "only own comments are edited", evidence=told)
     return edited(desk, mine[0], desk.words.compose(given.body, marker_line(mine[0].body)))

@@ -67,7 +67,7 @@ def _params(context: Context, node: NodeDraft) -> None:
         if not key.strip():
             context.found.add("C264", item.line, node=node.name, problem="a parameter has no name")
         elif item.scalar is None and not item.line.broken:
-            expected = "a text in quotes, a number, true or false"
+            expected = "a text in quotes, a number, true or false; a list as JSON in quotes, such as '[\"a\"]'"
             found = "a list or map" if item.line.value else "empty"
             context.found.add("E020", item.line, node=node.name, name=key, found=found, expected=expected)
 

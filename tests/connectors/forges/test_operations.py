@@ -11,6 +11,8 @@ from connectors.catalogue.operations import NAMES, OPERATIONS, Probe
 from connectors.effects.guard import Effect
 from connectors.errors import AmbiguousEffect, ForgeRefused
 from connectors.forge.operations import Made, Unseen
+from engine.failures import FailureCode
+from engine.runtime.calls import judge
 from tests.kit.operation_cases import CASES
 from tests.kit.stages import Row, stage
 
@@ -82,3 +84,37 @@ def test_a_lost_answer_is_decided_by_the_class_of_the_operation(name: str) -> No
             assert isinstance(answer, Made), answer
             entry.result.model_validate(answer.response)
         assert len(on.changes()) == 1
+
+
+@pytest.mark.parametrize("forge", ["github", "gitlab", "forgejo"])
+def test_a_branch_that_is_there_at_that_commit_is_done(forge: str) -> None:
+    """connectors.md 7, 12: however the forge says that it exists; at another commit it is not ours."""
+    with stage(f"{forge}.branch.create") as on:
+        first = on.run()
+        assert (on.run(), on.seen(), len(on.changes())) == (first, 1, 2)
+        on.given = {**on.given, "name": "main", "sha": "0" * 40}
+        with pytest.raises(ForgeRefused):
+            on.run()
+
+
+def test_an_assignee_that_github_drops_in_silence_is_a_refusal() -> None:
+    """connectors.md 6: not a lost answer, and nothing is sent again."""
+    with stage("github.assignee.add") as on:
+        on.given = {**on.given, "login": "nobody-here"}
+        with pytest.raises(ForgeRefused, match="nobody-here was not assigned") as caught:
+            on.run()
+        assert judge(caught.value, "idempotent", key_sent=False, now=on.clock.now()).state == "refused"
+        assert len(on.changes()) == 1
+
+
+@pytest.mark.parametrize("forge", ["github", "gitlab", "forgejo"])
+def test_a_comment_of_somebody_else_is_no_matter_of_the_token(forge: str) -> None:
+    """connectors.md 12: only what the forge answers with 401 or 403 is AUTH_FAILED."""
+    with stage(f"{forge}.comment.edit") as on:
+        other = on.forge.act("comment", number=on.given["number"], body="mine")["id"]
+        on.given = {**on.given, "comment_id": str(other)}
+        with pytest.raises(ForgeRefused) as caught:
+            on.run()
+        verdict = judge(caught.value, "idempotent", key_sent=False, now=on.clock.now())
+        assert verdict.failed.code == FailureCode.TOOL_FAILED_PERMANENT
+        assert on.changes() == []
