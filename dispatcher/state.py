@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
-from dispatcher import facts
+from dispatcher import facts, order
 from dispatcher.candidate import Desired
 from dispatcher.doubts import ambiguous
 from dispatcher.ledger.records import COUNTING, Key
@@ -50,13 +50,16 @@ def document(world: World) -> Document:
             "over": max(0, len(executing) - daemon.slots),
             "overdue": sum(world.station.slots.overdue(work.key) for work in executing),
         },
-        "running": [_running(world, work.key, work.run_id, work.attempt) for work in executing],
-        "parked": [_parked(world, key) for key in sorted(snapshot.parks)],
-        "retries": [_retry(world, key) for key in sorted(snapshot.retries)],
+        "running": [
+            _running(world, work.key, work.run_id, work.attempt)
+            for work in sorted(executing, key=lambda work: _place(world, work.key))
+        ],
+        "parked": [_parked(world, key) for key in _in_order(world, snapshot.parks)],
+        "retries": [_retry(world, key) for key in _in_order(world, snapshot.retries)],
         "held": [_held(world, key) for key in world.held if key not in snapshot.parks],
         "pending_moves": [
             {"card": key[1], "board": key[0], "from": move.origin, "to": move.to, "since": instant(move.since)}
-            for key, move in sorted(snapshot.pending.items())
+            for key, move in ((key, snapshot.pending[key]) for key in _in_order(world, snapshot.pending))
         ],
         "caps": _caps(world),
         "breakers": [
@@ -68,6 +71,16 @@ def document(world: World) -> Document:
         "cost": {"day": daemon.day, "spent_usd": daemon.spent, "limit_usd": daemon.spend_limit, "unpriced": 0},
         "effects": _effects(world),
     }
+
+
+def _in_order(world: World, keys: Iterable[Key]) -> list[Key]:
+    """As section 17 says; cards that this tick did not read come last."""
+    return sorted(keys, key=lambda key: _place(world, key))
+
+
+def _place(world: World, key: Key) -> tuple[object, ...]:
+    card = world.cards.get(key)
+    return (1, key) if card is None else (0, order.key(card))
 
 
 def _effects(world: World) -> Document:

@@ -80,7 +80,7 @@ class Daemon:
         self._file = None if wiring.store_shared else path_of(wiring.store_url)
         self._opened: tuple[int, int] | None = None
         self._desired = ""
-        self._broken = ""
+        self._broken = self._phase = ""
 
     @property
     def slots(self) -> Slots:
@@ -203,7 +203,7 @@ class Daemon:
             )
 
     def _take(self, report: TickReport) -> None:
-        self.report, self._broken = report, ""
+        self.report, self._broken, self._phase = report, "", ""
         count(self.metrics, report, self.clock.now().timestamp())
         self.metrics.take(self._memory.tally)
         self.metrics.set("pointsman_config_generation", self.generations.number)
@@ -216,12 +216,13 @@ class Daemon:
 
     def broke(self, error: str) -> None:
         """A tick ended by what nobody expected: the daemon is not ready, and says why, until one comes to its end."""
-        self._broken = f"the last tick broke off: {error}"
+        self._broken, self._phase = f"the last tick broke off: {error}", ""
         self.metrics.count("pointsman_ticks_total", result="failed")
         self.notifier.status(self.status())
 
-    def _mark(self, _phase: str) -> None:
+    def _mark(self, phase: str) -> None:
         self.progress = self.clock.monotonic()
+        self._phase = phase or self._phase
 
     def _ended(self) -> None:
         self.wake()
@@ -263,6 +264,7 @@ class Daemon:
                 "complete": report.complete,
                 "next_at": instant(self.next_at()),
             }
+        tick |= {"phase": self._phase or None}
         config = {
             "generation": generations.number,
             "loaded_at": instant(generations.loaded_at),

@@ -52,10 +52,12 @@ def test_what_runs_says_where_it_is_and_full_caps_since_when(tmp_path: Path, clo
 
 
 def test_a_parked_card_names_its_cause_in_one_word(tmp_path: Path, clock: FakeClock) -> None:
+    """In the order of section 17: the urgent one first, whatever its id."""
     yard = Yard(tmp_path, clock, bot=ASKS)
-    yard.make()
+    cards = [yard.make(priority=priority) for priority in (0, 2, 1)]
     yard.settled()
-    assert [each["cause"] for each in state(yard)["parked"]] == ["answers"]
+    assert [each["cause"] for each in state(yard)["parked"]] == ["answers"] * 3
+    assert [each["card"] for each in state(yard)["parked"]] == [cards[1], cards[2], cards[0]]
     yard.close()
 
 

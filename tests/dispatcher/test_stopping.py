@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,6 +89,8 @@ def test_a_tick_that_hangs_in_a_forge_does_not_keep_the_process(tmp_path: Path) 
         while not any(each["fault"] == "act_then_hang" for each in forge.requests()):
             assert time.monotonic() < end
             threading.Event().wait(0.01)
+        tick: Any = yard.daemon.state()["tick"]
+        assert tick["phase"] == "read"
         begun = time.monotonic()
         yard.daemon.inbox.put(Message.STOP)
         yard.daemon.inbox.put(Message.STOP)
