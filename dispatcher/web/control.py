@@ -30,7 +30,7 @@ def sign_in(request: Request, behind: Behind, body: SignIn) -> Document:
     if token and not hmac.compare_digest(body.token.encode(), token.encode()):
         raise Refused("unauthorized", "This is not the token.", "It is server.token of the configuration.")
     value = sessions.issue(token, behind.wiring.clock.now().timestamp())
-    return Document({"ok": True}, headers={"Set-Cookie": sessions.header(value)})
+    return Document({"ok": True}, headers={"Set-Cookie": sessions.header(value, secure=request.url.scheme == "https")})
 
 
 @router.get("/healthz", response_model=answered.Done)

@@ -30,9 +30,10 @@ def holds(token: str, value: str, now: float) -> bool:
     return hmac.compare_digest(signature.encode("latin-1", "replace"), _signed(token, int(until)).encode())
 
 
-def header(value: str) -> str:
-    """The text of ``Set-Cookie``; an empty value ends the session."""
-    return f"{NAME}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={LASTS if value else 0}"
+def header(value: str, *, secure: bool = False) -> str:
+    """The text of ``Set-Cookie``; an empty value ends the session, ``secure`` keeps it to encrypted connections."""
+    only = "; Secure" if secure else ""
+    return f"{NAME}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={LASTS if value else 0}{only}"
 
 
 def value_in(headers: list[str]) -> str:

@@ -32,6 +32,7 @@ def test_a_later_end_does_not_fit_the_signature() -> None:
 def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites() -> None:
     assert header("v") == f"{NAME}=v; Path=/; HttpOnly; SameSite=Strict; Max-Age={LASTS}"
     assert header("").endswith("Max-Age=0")
+    assert header("v", secure=True).endswith("; Secure")
 
 
 def test_the_cookie_is_found_among_others() -> None:
