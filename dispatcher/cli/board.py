@@ -25,6 +25,7 @@ from dispatcher.cli.session import Session
 from dispatcher.refusals import Refused
 
 if TYPE_CHECKING:
+    from connectors.base import Unread
     from connectors.card import Card, Column
     from connectors.native.board import NativeBoard
 
@@ -92,8 +93,12 @@ def export(session: Session, form: str) -> None:
     from dispatcher.cli.output import json_text
     from dispatcher.documents import board_document, comment_document
 
+    if form == "csv" and session.json:
+        raise Refused("usage", "--json and --format csv exclude each other.", "Give one of them.")
     board = _board(session) if session.store_exists() else None
-    every = _every_card(board) if board is not None else ()
+    every, lost = _every_card(board) if board is not None else ((), ())
+    for each in lost:
+        session.warn(f"Card {each.id} (#{each.number}): {each.why}. It is not in the export.")
     cards = documents_of(session, every) if every else []
     said = board.every_comment() if board is not None else {}
     for card, document in zip(every, cards, strict=True):
@@ -110,10 +115,12 @@ def export(session: Session, form: str) -> None:
     session.output.line(json_text(document, indent=None if session.json else 2))
 
 
-def _every_card(board: NativeBoard) -> Sequence[Card]:
+def _every_card(board: NativeBoard) -> tuple[Sequence[Card], Sequence[Unread]]:
+    """The cards, those that were put away as well, and those that cannot be read."""
     from connectors.base import CardQuery
 
-    return (*board.list_cards(None).cards, *board.query(CardQuery(archived=True)).cards)
+    here, away = board.list_cards(None), board.query(CardQuery(archived=True))
+    return (*here.cards, *away.cards), (*here.unread, *away.unread)
 
 
 @command.command("import", help="Take cards over from a document that export printed; - reads stdin.")

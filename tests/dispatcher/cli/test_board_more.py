@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -120,12 +121,23 @@ def test_a_board_goes_into_a_sheet_and_back_without_a_change(
     read(board, "card", "update", "1", "--body", "x\r\n" * 50_000)
     (board / "cards.csv").write_bytes(pointsman(board, "board", "export", "--format", "csv").out.encode())
     assert read(board, "board", "import", "cards.csv")["unchanged"] == [row["id"] for row in rows]
+    assert pointsman(board, "board", "export", "--format", "csv", "--json").code == 2
     other = tmp_path_factory.mktemp("other")
     assert len(read(other, "board", "import", str(board / "cards.csv"))["created"]) == 4
     assert titles(other) == ["Fix the login", "100% sure_thing", "=SUM(A1)"]
     assert titles(other, "--archived") == ["Write docs"]
     made = read(other, "card", "show", "4")
     assert (made["body"], made["fields"], made["bot_args"]) == ('two\nlines, "quoted"', {"size": "-3"}, {"k": "v"})
+
+
+def test_a_damaged_card_is_missed_in_the_export_aloud(board: Path) -> None:
+    """D207."""
+    with sqlite3.connect(board / ".pointsman" / "pointsman.db") as store:
+        store.execute("UPDATE board_card SET labels = '[bro' WHERE number = 2")
+    store.close()
+    told = pointsman(board, "board", "export", "--json")
+    assert [each["number"] for each in told.document["cards"]] == [1, 3]
+    assert ("(#2)" in told.err, "not in the export" in told.err) == (True, True)
 
 
 def test_a_sheet_made_by_hand_needs_a_title_and_a_source(tmp_path: Path) -> None:
