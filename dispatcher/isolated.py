@@ -32,6 +32,8 @@ SIGNS = ".signs"
 """File of a run's folder that its process touches when something moved."""
 LOG = "process.log"
 MODULE = "dispatcher.cli.run_process"
+OURS_ALONE = (sys.executable, "-P", "-m", MODULE)
+"""How a run's process is begun: ``-P``, since a folder ``dispatcher`` where the daemon works is somebody else's."""
 CLAIMED, GO, STOP = "claimed", "go", "stop"
 """What the process says when the run is its own, and the two answers to that."""
 
@@ -128,7 +130,7 @@ class IsolatedRuns(EngineRuns):
 
     def _started(self, lock: RunLock) -> Detached:
         around = self.around
-        argv = [sys.executable, "-m", MODULE, str(around.store_dir), around.config]
+        argv = [*OURS_ALONE, str(around.store_dir), around.config]
         environment = {**around.environment, "POINTSMAN_STORE_URL": around.store_url}
         return start(argv, environment, [lock.fileno()], self._folder(lock.run_id) / LOG)
 

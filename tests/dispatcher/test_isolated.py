@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import config
 from dispatcher import isolated
 from dispatcher.isolated import order_of, refusal_line, request_of
 from engine import errors
@@ -20,6 +21,18 @@ from engine.store.locks import RunLock, held
 
 KINDS = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, EngineError)]
 ECHO = "import sys\nprint('ready', flush=True)\nprint(sys.stdin.readline().strip() or 'the end', flush=True)"
+
+
+def test_packages_of_our_names_where_a_user_works_are_not_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project with a folder ``config`` is an ordinary one, on PYTHONPATH as well as where the daemon was started."""
+    for name in ("config", "engine", "connectors"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not ours')\n")
+    monkeypatch.chdir(tmp_path)
+    say = "import dispatcher, config, engine, connectors; print(config.__file__, flush=True)"
+    process = start([sys.executable, "-c", say], {"PYTHONPATH": "."}, (), tmp_path / "log")
+    assert process.hear() == config.__file__
+    process.wait()
+    assert "-P" in isolated.OURS_ALONE  # a module ``dispatcher`` there would be the first that is found
 
 
 @pytest.mark.parametrize("kind", KINDS)
