@@ -265,6 +265,10 @@ Facts = Mapping[str, object]
 """What fills the braces of a row; JSON values only, and never a clock reading that changes every tick."""
 
 
+_MAYBE: Mapping[str, str] = MappingProxyType({", last sign {age} ago": "age", ", or its stop at {until}": "until"})
+"""Parts of texts that are left out where their fact is not known: a stored text cannot say how long ago a sign was."""
+
+
 class _Lenient(dict[str, object]):
     """Braces without a fact show a dash, so that a text never fails to be told."""
 
@@ -276,7 +280,11 @@ def render(reason: Reason, facts: Facts) -> tuple[str, str]:
     """Text and unblock text of ``reason`` with ``facts`` filled in; inserted text is not read as a template again."""
     row = REASONS[reason]
     values = _Lenient(facts)
-    return row.text.format_map(values), row.unblock.format_map(values)
+    texts = [row.text, row.unblock]
+    for part, fact in _MAYBE.items():
+        if fact not in facts:
+            texts = [text.replace(part, "") for text in texts]
+    return texts[0].format_map(values), texts[1].format_map(values)
 
 
 def ended(text: str) -> str:

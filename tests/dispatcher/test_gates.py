@@ -187,7 +187,12 @@ def test_a_gesture_ends_the_wait_for_a_retry() -> None:
 
 
 def test_a_text_without_its_fact_is_told_all_the_same() -> None:
-    assert render(Reason.RUN_ALIVE, {"run": "r1"})[0] == "run r1 works (owner –, last sign – ago)"
+    assert render(Reason.RUN_ALIVE, {"run": "r1"})[0] == "run r1 works (owner –)"
+    assert (
+        render(Reason.RUN_ALIVE, {"run": "r1", "owner": 7, "age": "2 s"})[0]
+        == "run r1 works (owner 7, last sign 2 s ago)"
+    )
+    assert render(Reason.RUN_CHILDREN_ALIVE, {"run": "r1"})[1] == "the child's end; cancel stops it now"
 
 
 def test_braces_inside_a_fact_are_not_read_as_a_template() -> None:
