@@ -7,6 +7,7 @@ unchanged; it raises ``RateLimited``, ``ForgeRefused``, ``Unreachable``. Used by
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -318,8 +319,11 @@ def _path(request: Request) -> str:
 
 
 def _said(error: Exception) -> str:
-    """One line about an exception: its text, or its kind when it has none."""
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    """One line about an exception for people: its text without the system's number, or its kind when it has none."""
+    return _NUMBER.sub("", " ".join(str(error).split())).rstrip(".") or type(error).__name__
+
+
+_NUMBER = re.compile(r"\[Errno -?\d+\] ?")
 
 
 _HINTS: Mapping[Proof, str] = {

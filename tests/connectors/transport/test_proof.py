@@ -227,6 +227,7 @@ def test_a_refused_connection_is_not_sent_and_a_later_success_makes_one() -> Non
     found = verdict(link)
     assert isinstance(found, NotSent)
     assert found.evidence.proof == Proof.NOT_CONNECTED
+    assert ("Connection refused" in found.message, "Errno" in found.message) == (True, False)
     with peer(answering(201, {"number": 1}), port=port) as at:
         link = Link(f"http://127.0.0.1:{port}")
         assert link.transport.mutate(MUTATION, CREATE).json() == {"number": 1}
