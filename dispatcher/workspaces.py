@@ -99,6 +99,14 @@ def _reduced(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")[:_PART] or "_"
 
 
+def _home() -> tuple[Path, ...]:
+    """The home folder; none for a number without an account, as a container gives it."""
+    try:
+        return (Path.home().resolve(),)
+    except RuntimeError:
+        return ()
+
+
 class Workspaces:
     """The folders below one root, for one store. ``store`` identifies it in the marks."""
 
@@ -110,7 +118,7 @@ class Workspaces:
     def check_root(self, store_dir: Path) -> None:
         """Refuse a root that must not be cleaned in. Raises ``Refused`` (``config_invalid``)."""
         real = self.root.resolve()
-        forbidden = {Path("/"), Path.home().resolve(), store_dir.resolve(), *store_dir.resolve().parents}
+        forbidden = {Path("/"), *_home(), store_dir.resolve(), *store_dir.resolve().parents}
         if real in forbidden:
             hint = "Name a folder of its own, such as workspaces."
             raise Refused("config_invalid", f"workspace.root is {real}, which must not hold workspaces", hint)

@@ -165,9 +165,12 @@ class Session:
         self.given_store_dir, self.given_store_url = folder, f"sqlite:///{folder / DATABASE_FILE}"
 
     def store_exists(self) -> bool:
-        """Whether there is a database to read; a reader must not make one."""
+        """Whether there may be a database to read: a reader must not make one, and opens what it cannot look at."""
         url = self.store_url
-        return not url.startswith(SCHEME) or file_of(url).exists()
+        try:
+            return not url.startswith(SCHEME) or file_of(url).exists()
+        except OSError:
+            return True
 
     def wiring(self) -> Wiring:
         """Engine, store, boards and ledger, built when they are asked for; closed at the end of the process."""

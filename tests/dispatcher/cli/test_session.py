@@ -59,6 +59,12 @@ def test_a_store_is_found_where_it_was_made_whatever_its_folder_is_called(tmp_pa
     assert absolute_url(here.store_url, Path("/elsewhere")) == here.store_url
 
 
+def test_a_store_that_cannot_be_looked_at_is_not_taken_for_absent(tmp_path: Path) -> None:
+    """engine.md 2.3: opening it says what is wrong, as it does for a folder without rights."""
+    said = pointsman(tmp_path, "inspect", "--store-dir", "y" * 300)
+    assert (said.code, "cannot be made" in said.err) == (1, True)
+
+
 def test_a_current_folder_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
