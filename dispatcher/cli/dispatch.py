@@ -109,7 +109,8 @@ def _live(session: Session, daemon: Daemon, timeout: float, options: dict[str, o
         gc.set_threshold(50_000, 20, 20)
         return loops.forever(daemon)
     show(session, done.reports)
-    for name, told in done.reports[-1].standby.items():
+    standby = done.reports[-1].standby if done.reports else {}
+    for name, told in standby.items():
         session.warn(f"Another daemon leads board {name} until {told['until']} ({told['holder']}); it was left alone.")
     if done.exit_code and timeout:
         session.warn("Cards were still being worked on when --idle-timeout ended; they go on with the next start.")

@@ -18,10 +18,13 @@ from dispatcher.refusals import Refused
 from dispatcher.slots import Work
 from dispatcher.station import INTERRUPT_SHUTDOWN
 from dispatcher.tick import TickReport
+from engine.errors import EngineError
 
 _log = log.get(__name__)
 LOOK = 0.25
 """Seconds between two looks of the main thread."""
+SOON = 0.05
+"""Seconds between two looks for a signal while a tick of a bounded run goes on."""
 NEWS, NEWS_SHARED = 0.02, 0.1
 """Seconds between two looks whether somebody changed the store: a counter of a file, or a query to a server."""
 KILL_GRACE = 8.0
@@ -41,10 +44,13 @@ class Done:
 
 def once(daemon: Daemon) -> Done:
     """One tick, wait for the runs that it started, one more so that they settle."""
-    first = daemon.tick()
-    if not _wait_for_runs(daemon):
+    reports: list[TickReport] = []
+    if _ticked(daemon, reports, None) or not _wait_for_runs(daemon):
         stop(daemon)
-    return Done((first, daemon.tick(pick=False)))
+        _settle_last(daemon)
+    else:
+        _ticked(daemon, reports, None, pick=False)
+    return Done(reports)
 
 
 def _wait_for_runs(daemon: Daemon) -> bool:
@@ -61,17 +67,47 @@ def until_idle(daemon: Daemon, timeout: float) -> Done:
     end = daemon.clock.monotonic() + timeout if timeout else None
     while True:
         at_work = daemon.slots.executing()  # what ends during a tick is settled by the next one
-        reports.append(daemon.tick())
+        told = _ticked(daemon, reports, end)
         begun = daemon.clock.monotonic()
-        at_rest = not at_work and not daemon.slots.executing() and not _unsettled(reports[-1])
-        if at_rest and not reports[-1].actionable:
-            return Done(reports)
-        if end is not None and daemon.clock.monotonic() >= end:
+        if not told:
+            at_rest = not at_work and not daemon.slots.executing() and not _unsettled(reports[-1])
+            if at_rest and not reports[-1].actionable:
+                return Done(reports)
+        late = end is not None and begun >= end
+        if told or late or _pause(daemon, begun, end) is Message.STOP:
             stop(daemon)
-            return Done(reports, 1)
-        if _pause(daemon, begun, end) is Message.STOP:
-            stop(daemon)
-            return Done(reports)
+            _settle_last(daemon)
+            return Done(reports, 1 if late else 0)
+
+
+def _ticked(daemon: Daemon, reports: list[TickReport], end: float | None, *, pick: bool = True) -> bool:
+    """One more tick, beside this thread, which hears a signal meanwhile; whether that, or ``end``, came first.
+
+    Raises as the tick does.
+    """
+    ended, woken = threading.Event(), False
+    failed: list[Refused | EngineError] = []
+
+    def work() -> None:
+        try:
+            reports.append(daemon.tick(pick=pick))
+        except (Refused, EngineError) as error:
+            failed.append(error)
+        finally:
+            ended.set()
+
+    before = len(reports)
+    threading.Thread(target=work, name="tick", daemon=True).start()
+    while not ended.wait(SOON):
+        message = daemon.inbox.get(0)
+        if message is Message.STOP or (end is not None and daemon.clock.monotonic() >= end):
+            return True
+        woken |= message is Message.WAKE
+    if woken:
+        daemon.inbox.wake()
+    if failed or len(reports) == before:
+        raise failed[0] if failed else Refused("engine_error", "The tick broke off.", "The log says by what.")
+    return False
 
 
 def _unsettled(report: TickReport) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from connectors.fake_forge.running import Setup
 from dispatcher.daemon.clockwork import Clockwork
 from dispatcher.daemon.inbox import Message
-from dispatcher.daemon.loops import forever
+from dispatcher.daemon.loops import Done, forever, until_idle
 from dispatcher.refusals import Refused
 from dispatcher.station import INTERRUPT_SHUTDOWN
 from dispatcher.tick import Mode, run
@@ -97,7 +97,13 @@ def test_a_tick_that_hangs_in_a_forge_does_not_keep_the_process(tmp_path: Path) 
         living.join(10)
         assert (living.is_alive(), time.monotonic() - begun < 3) == (False, True)
         assert yard.daemon.report is None
+        (tmp_path / "idle").mkdir()
+        bounded = ForgeYard(tmp_path / "idle", SystemClock(), forge, tool("true"))
+        for _ in range(2):
+            bounded.daemon.inbox.put(Message.STOP)
+        assert until_idle(bounded.daemon, 0.0) == Done([])
     yard.close()
+    bounded.close()
 
 
 def test_a_daemon_whose_store_was_removed_or_replaced_says_so_and_ends(yard: Yard) -> None:
