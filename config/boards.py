@@ -5,13 +5,14 @@ A board is a connection too; both share ``ForgeSettings``. Read through ``config
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from config.durations import Seconds
 from config.hours import WorkingHours
-from config.templates import unknown_references
+from config.templates import field_references, unknown_references
 
 Name = Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 ForgeKind = Literal["github", "gitlab", "forgejo"]
@@ -168,10 +169,18 @@ def _require_forge_keys(kind: str, forge: ForgeSettings) -> None:
         raise ValueError(f"a {kind} connection needs url")
 
 
+def templates_of(board: BoardSettings) -> Iterator[tuple[str, Any]]:
+    """Each value of ``vars`` and ``route_vars`` with its key below the board."""
+    yield from ((f"vars.{name}", value) for name, value in board.vars.items())
+    for route, values in board.route_vars.items():
+        yield from ((f"route_vars.{route}.{name}", value) for name, value in values.items())
+
+
 def unknown_in_board(board: BoardSettings) -> list[tuple[str, str]]:
     """(key below the board, reference) of each template reference that no card can answer."""
-    found = [(f"vars.{name}", ref) for name, value in board.vars.items() for ref in unknown_references(value)]
-    for route, values in board.route_vars.items():
-        for name, value in values.items():
-            found += [(f"route_vars.{route}.{name}", ref) for ref in unknown_references(value)]
-    return found
+    return [(key, reference) for key, value in templates_of(board) for reference in unknown_references(value)]
+
+
+def fields_in_board(board: BoardSettings) -> list[tuple[str, str]]:
+    """(key below the board, field) of each field of a card that a template names."""
+    return [(key, field) for key, value in templates_of(board) for field in field_references(value)]

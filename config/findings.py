@@ -53,7 +53,7 @@ def explained(detail: dict[str, Any], data: dict[str, Any]) -> Problem:
     text = str(detail["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
     text = text.replace("be a valid tuple", "be a list")
     if kind == "too_short":
-        text = f"it should have at least {detail['ctx']['min_length']} of them, and has {detail['ctx']['actual_length']}"
+        text = f"it should have at least {detail['ctx']['min_length']}, and has {detail['ctx']['actual_length']}"
     if isinstance(given, str | int | float | bool) and not is_secret(path) and str(given) not in text:
         text = f'"{given}" does not fit: {text}'
     return Problem(text, key, _hint(kind, text))

@@ -32,13 +32,24 @@ def is_known(reference: str) -> bool:
     return reference in KNOWN_NAMES or (field != reference and bool(re.fullmatch(r"[\w-]+", field)))
 
 
-def unknown_references(value: object) -> Iterator[str]:
-    """Every unknown reference anywhere inside ``value`` (text, list or mapping)."""
+def references_in(value: object) -> Iterator[str]:
+    """Every reference anywhere inside ``value`` (text, list or mapping)."""
     if isinstance(value, str):
-        yield from (reference for reference in references(value) if not is_known(reference))
+        yield from references(value)
     elif isinstance(value, dict):
         for inner in value.values():
-            yield from unknown_references(inner)
+            yield from references_in(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from unknown_references(inner)
+            yield from references_in(inner)
+
+
+def unknown_references(value: object) -> Iterator[str]:
+    """Every unknown reference anywhere inside ``value``."""
+    return (reference for reference in references_in(value) if not is_known(reference))
+
+
+def field_references(value: object) -> Iterator[str]:
+    """The name of every field of the card that is referred to anywhere inside ``value``."""
+    fields = (reference for reference in references_in(value) if reference.startswith(FIELD_PREFIX))
+    return (reference.removeprefix(FIELD_PREFIX) for reference in fields)

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from config.boards import fields_in_board
 from config.catalogue import bots_in, find_bot, missing_bots
+from config.problems import did_you_mean
 from dispatcher.column_uses import cap_columns, role_keys
 from dispatcher.findings import Finding, Level, failed, passed, warned
 from dispatcher.instance import ROOT_HINT
@@ -22,6 +24,7 @@ from engine.store import health
 from engine.store.locks import FileLock
 
 if TYPE_CHECKING:
+    from config.boards import BoardSettings
     from config.settings import Settings
     from connectors.card import Column
     from dispatcher.wiring import Wiring
@@ -203,6 +206,7 @@ def check_columns(patient: Patient) -> Iterator[Finding]:
             picked = ", ".join(eligible) or "none"
             yield passed("columns", f"{board.name}: {len(columns)} columns, picked up from {picked}")
         yield from _unmapped(patient, board.name) if readable else ()
+        yield from _undeclared(patient, board) if readable else ()
     for key, name in cap_columns(settings):
         if name not in known:
             yield warned("columns", f'no board has a column "{name}", so {key} limits nothing', "Name one that exists.")
@@ -231,6 +235,18 @@ def _column_faults(settings: Settings, board: str, columns: Sequence[Column]) ->
     if present_name(columns, settings.columns.cancelled) in {each.name for each in columns if each.eligible}:
         hint = "Name a column from which nothing is picked up."
         yield failed("columns", f"{board}: columns.cancelled is eligible", hint)
+
+
+def _undeclared(patient: Patient, settings: BoardSettings) -> Iterator[Finding]:
+    """Templates that name a field which the board does not declare: their cards are held (``vars_invalid``)."""
+    from connectors.native.board import NativeBoard
+
+    board = patient.wiring.boards[settings.name]
+    declared = {spec.name for spec in board.fields()} if isinstance(board, NativeBoard) else set()
+    for key, field in fields_in_board(settings) if declared else ():
+        if field not in declared:
+            text = f'{settings.name}: {key} names the field "{field}", which the board does not declare'
+            yield failed("columns", text, did_you_mean(field, declared))
 
 
 def _unmapped(patient: Patient, name: str) -> Iterator[Finding]:

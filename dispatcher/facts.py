@@ -19,7 +19,7 @@ from dispatcher.hours import opening
 from dispatcher.ledger.records import FAILURES, Key, Link
 from dispatcher.policy import NEVER_RUN, Action, Found, Life, RunFacts, facets_of, row_for
 from dispatcher.reasons import Reason
-from dispatcher.routing import Names, Route, rendered, route
+from dispatcher.routing import Names, Route, rendered, route, undeclared
 from dispatcher.slots import Work
 from dispatcher.station import REMOVED, Station
 from dispatcher.waiting import waited
@@ -175,6 +175,9 @@ def choose(world: World, card: Card) -> Choice:
     found = route(card, station.board_settings(card.board), world.find_bot)
     if isinstance(found, Problem):
         return Choice(None, found)
+    wrong = undeclared(found, lambda: world.fields_of(card.board))
+    if wrong is not None:
+        return Choice(found, wrong)
     names = Names(
         "run", str(station.workspaces.path_of(station.workspace_key(card, world.link((card.board, card.id)))))
     )

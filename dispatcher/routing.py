@@ -6,13 +6,14 @@ are rendered once: inserted card text is never read as a template again, and rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from config.boards import BoardSettings
-from config.templates import FIELD_PREFIX, REFERENCE
+from config.problems import did_you_mean
+from config.templates import FIELD_PREFIX, REFERENCE, field_references
 from connectors.card import Card
 from dispatcher.candidate import Problem
 from dispatcher.reasons import Reason
@@ -64,6 +65,20 @@ def _named(card: Card, board: BoardSettings) -> tuple[str, Mapping[str, Any]] | 
     if board.bot:
         return board.bot, board.vars
     return Problem(Reason.NO_ROUTE, {"assignee": card.assignee or "nobody"})
+
+
+def undeclared(found: Route, declared: Callable[[], Collection[str]]) -> Problem | None:
+    """A template that names a field which its board does not declare; one that declares none takes any.
+
+    The board is asked only where a template names a field at all.
+    """
+    named = [(name, field) for name, value in found.templates.items() for field in field_references(value)]
+    known = declared() if named else ()
+    for name, field in named if known else ():
+        if field not in known:
+            told = f'the board has no field "{field}". {did_you_mean(field, known)}'.rstrip()
+            return Problem(Reason.VARS_INVALID, {"var": name, "problem": told.removesuffix(".")})
+    return None
 
 
 def rendered(found: Route, card: Card, names: Names) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeVar, cast
 from config.settings import ColumnSettings
 from connectors.card import BoardEventType, Card, Column, Mover, MoverKind
 from connectors.deadline import Deadline, within
+from connectors.fields import FieldSpec
 from connectors.limiter.state import Standing
 from connectors.queries import present_name
 from dispatcher.candidate import DaemonFacts
@@ -262,6 +263,14 @@ class World:
             told = {role: read.called(name) for role, name in columns.model_dump().items() if name}
             known = self.renamed[board] = columns.model_copy(update=told)
         return known
+
+    def fields_of(self, board: str) -> frozenset[str]:
+        """The fields that the board declares; none where it takes any."""
+        declared = getattr(self.station.boards.get(board), "fields", None)
+        if declared is None:
+            return frozenset()
+        specs: tuple[FieldSpec, ...] = self.unchanged(f"fields of {board}", None, declared)
+        return frozenset(spec.name for spec in specs)
 
     def at_work(self) -> tuple[Work, ...]:
         """Everything under way, and what a dry tick would have started."""

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from connectors.card import PERSON
+from connectors.fields import FieldSpec
 from tests.kit.cli import pointsman
 from tests.kit.clock import FakeClock
-from tests.kit.yard import ASKS, CONFIG, Yard, waits
+from tests.kit.yard import ASKS, CONFIG, Yard, tool, waits
 
 LIMITS = "concurrency: {max: 3, wip: {review: 1}, by_column: {ready: 1}}\n"
 NAMES = {
@@ -70,6 +71,24 @@ def test_the_doctor_tells_a_board_from_which_nothing_starts(tmp_path: Path) -> N
     checks = [each for each in pointsman(tmp_path, "doctor", "--json").document["checks"] if each["id"] == "columns"]
     assert [each["level"] for each in checks] == ["warn", "warn", "pass"]
     assert ("eligible" in checks[0]["text"], "terminal" in checks[1]["text"]) == (True, True)
+
+
+def test_a_field_that_a_template_misspells_holds_the_card_and_the_doctor_names_it(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    yard = Yard(tmp_path, clock, CONFIG.replace("{{card.title}}", "{{card.fields.sise}}"), tool("true"))
+    yard.board.declare_field(FieldSpec("size"), PERSON)
+    card = yard.make()
+    yard.tick()
+    assert (yard.reason(card), yard.runs()) == ("vars_invalid", ())
+    yard.board.declare_field(FieldSpec("sise"), PERSON)
+    yard.settled()
+    assert yard.column(card) == "review"
+    yard.close()
+    pointsman(tmp_path, "board", "fields", "add", "size")
+    (tmp_path / "pointsman.yaml").write_text(CONFIG.replace("{{card.title}}", "{{card.fields.sise}}"))
+    told = [each["text"] for each in pointsman(tmp_path, "doctor", "--json").document["checks"]]
+    assert any('"sise"' in each for each in told)
 
 
 def test_the_doctor_tells_old_names_and_cards_in_no_column(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from config.boards import BoardSettings
 from connectors.card import Card, MoverKind
 from dispatcher.candidate import Problem
 from dispatcher.reasons import Reason
-from dispatcher.routing import Names, Route, fill, rendered, route
+from dispatcher.routing import Names, Route, fill, rendered, route, undeclared
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 CARD = Card("native", "c1", 7, "A title", "ready", NOW, NOW, NOW, MoverKind.PERSON)
@@ -66,6 +66,18 @@ def test_route_vars_replace_the_boards_and_arguments_go_over_them() -> None:
     assert isinstance(found, Route)
     values = rendered(found, replace(CARD, body="text"), Names())
     assert values == {"prompt": "text!", "extra": "{{card.title}}"}
+
+
+def test_a_template_names_only_fields_that_its_board_declares() -> None:
+    """dispatcher.md 20: with the nearest name; a board that declares none takes any."""
+    board = BoardSettings(name="native", bot="work", vars={"a": ["{{card.fields.sise}}"], "b": "{{card.fields.size}}"})
+    found = route(CARD, board, BOTS.get)
+    assert isinstance(found, Route)
+    assert undeclared(found, tuple) is None
+    assert undeclared(found, lambda: {"size", "sise"}) is None
+    wrong = undeclared(found, lambda: {"size"})
+    told = {"var": "a", "problem": 'the board has no field "sise". Did you mean size?'}
+    assert wrong == Problem(Reason.VARS_INVALID, told)
 
 
 def test_inserted_text_is_never_read_as_a_template_again() -> None:
