@@ -32,7 +32,7 @@ def instant(moment: datetime | None) -> str | None:
 def document(world: World) -> Document:
     """What the tick knows."""
     daemon, memory = world.daemon, world.station.memory
-    executing = world.station.slots.executing()
+    executing = sorted(world.station.slots.executing(), key=lambda work: _place(world, work.key))
     snapshot = world.snapshot
     desired = {"state": daemon.desired.value, "by": daemon.desired_by or None, "since": daemon.desired_since or None}
     retrying = bool(snapshot.retries)
@@ -50,10 +50,7 @@ def document(world: World) -> Document:
             "over": max(0, len(executing) - daemon.slots),
             "overdue": sum(world.station.slots.overdue(work.key) for work in executing),
         },
-        "running": [
-            _running(world, work.key, work.run_id, work.attempt)
-            for work in sorted(executing, key=lambda work: _place(world, work.key))
-        ],
+        "running": [_running(world, each.key, each.run_id, each.attempt) for each in executing],
         "parked": [_parked(world, key) for key in _in_order(world, snapshot.parks)],
         "retries": [_retry(world, key) for key in _in_order(world, snapshot.retries)],
         "held": [_held(world, key) for key in world.held if key not in snapshot.parks],
