@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
+
+from pydantic import ValidationError
 
 from connectors.base import Absent, Capability, CardQuery, Listing, Lookup, Move, Moved, Refused
 from connectors.card import Card, Column, Comment, Mover, MoverKind
@@ -361,6 +364,9 @@ def _comment(comment: ForgeComment, *, ours: bool) -> Comment:
 
 
 def _stored(card_id: str, response: object) -> Comment:
-    """The comment as an effect row keeps it."""
-    made = results.Comment.model_validate(response)
+    """The comment as an effect row keeps it; a person who says that it was made need not tell which it is."""
+    try:
+        made = results.Comment.model_validate(response)
+    except ValidationError:
+        return Comment("", card_id, Mover(MoverKind.DISPATCHER), "", datetime.min.replace(tzinfo=UTC))
     return Comment(made.id, card_id, Mover(MoverKind.DISPATCHER, made.author), made.body, made.created_at)

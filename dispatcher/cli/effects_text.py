@@ -9,13 +9,25 @@ import json
 from collections.abc import Mapping, Sequence
 
 from dispatcher.cli.output import rfc3339, table
-from engine.run import EffectRecord, EffectState
+from engine.run import EffectRecord, EffectState, SettledBy
 
 QUESTION = """
 {question} Look, then say one of:
-  pointsman effects settle {id} --done --response FILE   it was made; FILE holds its result as JSON
-  pointsman effects settle {id} --not-done               it was not made: it is sent again
-  pointsman effects settle {id} --abandon                nobody knows: the run waits for your resume"""
+  pointsman effects settle {id} --done{given}   {done}
+  pointsman effects settle {id} --not-done{blank}   {not_done}
+  pointsman effects settle {id} --abandon {blank}   {abandon}"""
+FILE = " --response FILE"
+OF_RUN = {
+    "done": "it was made; FILE holds its result as JSON",
+    "not_done": "it was not made: it is sent again",
+    "abandon": "nobody knows: the run waits for your resume",
+}
+OF_CARD = {
+    "done": "it was written",
+    "not_done": "it was not written; the daemon goes on from what the card shows",
+    "abandon": "nobody knows; nothing waits for it",
+}
+"""What settling a call of a run, and a write of the daemon to a card, leads to."""
 
 
 def document(each: EffectRecord) -> dict[str, object]:
@@ -65,7 +77,8 @@ def effect_text(each: EffectRecord, *, asks: bool) -> str:
     """One call; while it is in doubt with the question and the commands. ``asks``: the forge can be asked."""
     from connectors.catalogue.settling import question
 
-    by = f" (by {each.settled_by}{f', {each.settler}' if each.settler else ''})" if each.settled_by else ""
+    how = "its answer was lost" if each.settled_by == SettledBy.LOST else f"by {each.settled_by}"
+    by = f" ({how}{f', {each.settler}' if each.settler else ''})" if each.settled_by else ""
     lines = [
         f"Effect {each.id}: {each.state}{by}",
         f"  call        {each.operation} on {each.connection or 'no connection'}, class {each.effect_class or '-'}",
@@ -80,10 +93,17 @@ def effect_text(each: EffectRecord, *, asks: bool) -> str:
     if not asks:
         lines.append("The forge cannot be asked about this operation.")
     if each.state == EffectState.AMBIGUOUS:
-        lines.append(QUESTION.format(id=each.id, question=question(each.operation, each.connection, each.params)))
-        if asks:
-            lines.append(f"  pointsman effects probe {each.id}                    ask the forge once more")
+        lines.append(_question(each, question(each.operation, each.connection, each.params), asks=asks))
     return "\n".join(lines)
+
+
+def _question(each: EffectRecord, asked: str, *, asks: bool) -> str:
+    """What is to be found out, with a command for each answer."""
+    given, outcomes = (FILE, OF_RUN) if each.run_id else ("    ", OF_CARD)
+    blank = " " * (len(f"--done{given}") - len("--not-done"))
+    told = QUESTION.format(id=each.id, question=asked, given=given, blank=blank, **outcomes)
+    once_more = f"\n  pointsman effects probe {each.id}{' ' * len(f' --done{given}')}    ask the forge once more"
+    return told + once_more if asks else told
 
 
 def _origin(each: EffectRecord) -> list[str]:

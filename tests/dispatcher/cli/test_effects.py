@@ -167,3 +167,16 @@ def test_a_resume_names_the_call_on_stderr_before_it_sends_it_again(store: Store
     resumed = with_forge(tmp_path, forge, "resume", "--run-id", "r1", "--force")
     assert resumed.code == 0, resumed.err
     assert f"github.issue.comment of node post ({row.id}) is sent again" in resumed.err
+
+
+def test_what_settling_a_write_of_the_daemon_leads_to_is_told(rig: Rig, tmp_path: Path) -> None:
+    """connectors.md 9: no run waits for such a row, and its result is nobody's output."""
+    row = doubtful(rig)
+    with rig.store.database.write() as connection:
+        values = "run_id = '', card = 'web#1', operation = 'github.board.status'"
+        connection.exec_driver_sql(f"UPDATE effect SET {values} WHERE id = ?", (row.id,))
+    shown = pointsman(tmp_path, "effects", "show", row.id).out
+    assert "ambiguous (its answer was lost)" in shown
+    assert "the daemon goes on from what the card shows" in shown
+    assert "your resume" not in shown
+    assert "FILE" not in shown
