@@ -239,19 +239,32 @@ def move(session: Session, /, card_id: str, to: str, expect: str, **given: str) 
 @command.command("comment", help="Add a comment to a card; - reads stdin.")
 @click.argument("card_id", metavar="ID")
 @click.argument("text")
+@click.option("--edit", default="", metavar="COMMENT", help="change this one of yours; the history keeps the old text")
 @click.pass_obj
-def comment(session: Session, card_id: str, text: str) -> None:
-    """Add one comment."""
+def comment(session: Session, card_id: str, text: str, edit: str) -> None:
+    """Add one comment, or change one."""
     from dispatcher.documents import comment_document
 
     _need_store(session, card_id)
     board = _shown(session)
     card = need_card(board, card_id)
-    made = board.comment(card.id, text_or_stdin(text), mover_of(session))
+    if edit:
+        native = _board(session)
+        _need_comment(native, card, edit)
+        made = native.edit_comment(edit, text_or_stdin(text), mover_of(session))
+    else:
+        made = board.comment(card.id, text_or_stdin(text), mover_of(session))
     if session.json:
         session.emit(comment_document(made))
     else:
-        session.say(f"Commented on card #{card.number}.")
+        session.say(f"{'Changed a comment' if edit else 'Commented'} on card #{card.number}.")
+
+
+def _need_comment(board: NativeBoard, card: Card, comment_id: str) -> None:
+    known = [each.id for each in board.comments(card.id)]
+    if comment_id not in known:
+        hint = f"Its comments: {', '.join(known)}." if known else "It has none: card comment."
+        raise Refused("not_found", f"Card #{card.number} has no comment {comment_id}.", hint)
 
 
 @command.command("close", help="Close a card: move it to the first terminal column.")

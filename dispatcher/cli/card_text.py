@@ -82,7 +82,8 @@ def card_page(document: Mapping[str, Any]) -> str:
         lines += ["", str(document["body"]).rstrip("\n")]
     for comment in document.get("comments", ()):
         who = comment["author"]["name"] or comment["author"]["kind"]
-        lines += ["", f"{comment['created_at']}  {who}:", str(comment["text"]).rstrip("\n")]
+        told = f"{comment['id']}, edited" if comment["edited_at"] else comment["id"]
+        lines += ["", f"{comment['created_at']}  {who} ({told}):", str(comment["text"]).rstrip("\n")]
     return "\n".join(lines)
 
 

@@ -204,6 +204,18 @@ def test_comments_closing_and_history(one: Path) -> None:
     assert "well done" in card(one, "show", "1").out
 
 
+def test_a_comment_is_changed_by_its_author_and_keeps_its_earlier_text(one: Path) -> None:
+    made = card(one, "comment", "1", "frist", "--json", USER="ann").document
+    assert card(one, "comment", "1", "first", "--edit", made["id"], USER="bob").code == 5
+    assert card(one, "comment", "1", "first", "--edit", "mnone", USER="ann").code == 1
+    assert card(one, "comment", "1", "first", "--edit", made["id"], USER="ann").code == 0
+    (shown,) = document(one, "show", "1")["comments"]
+    assert (shown["id"], shown["text"], shown["edited_at"] is None) == (made["id"], "first", False)
+    edited = document(one, "history", "1")["events"][-1]
+    assert (edited["type"], edited["data"]["from"], edited["data"]["to"]) == ("comment_edited", "frist", "first")
+    assert f"ann ({made['id']}, edited):" in card(one, "show", "1").out
+
+
 def test_a_deleted_card_says_so_and_its_number_stays_spent(one: Path) -> None:
     card(one, "create", "--title", "Two", "--blocker", "1")
     card_id = document(one, "show", "1")["id"]
