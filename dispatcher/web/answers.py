@@ -90,6 +90,11 @@ async def on_status(request: Request, error: Exception) -> Response:
     return told(request.scope, Refused(code, f"{error.detail}.", "See /api/openapi.json for what there is."))
 
 
+async def on_cut_off(request: Request, _error: Exception) -> Response:
+    """A body that ended before it was whole; mostly nobody is there to read this."""
+    return told(request.scope, Refused("bad_input", "The body was cut off.", "Send it again, whole."))
+
+
 async def on_fault(request: Request, _error: Exception) -> Response:
     """A fault of ours; it is logged by the server, and not told to the caller."""
     return told(request.scope, Refused("internal", "Something unexpected happened.", "The daemon's log tells what."))

@@ -7,6 +7,7 @@ from typing import cast
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp
 
 from config.problems import ConfigError
@@ -18,6 +19,7 @@ from dispatcher.web.backstage import Backstage
 from dispatcher.web.contract import describe
 from dispatcher.web.guard import Guard, Rules
 from dispatcher.web.intake import Intake
+from dispatcher.web.lingering import Lingering
 from dispatcher.web.methods import Methods, Paths
 from dispatcher.web.validators import Validated
 from engine.errors import EngineError
@@ -41,6 +43,7 @@ def make_app(backstage: Backstage, rules: Rules) -> ASGIApp:
         app.add_exception_handler(kind, answers.on_refusal)
     app.add_exception_handler(RequestValidationError, unfit.on_invalid)
     app.add_exception_handler(HTTPException, answers.on_status)
+    app.add_exception_handler(ClientDisconnect, answers.on_cut_off)
     app.add_exception_handler(Exception, answers.on_fault)
     app.state.rules = rules
     describe(app, token=bool(rules.token))
@@ -50,4 +53,4 @@ def make_app(backstage: Backstage, rules: Rules) -> ASGIApp:
     def present() -> Rules:
         return rules.with_hosts(backstage.wiring.settings.server.allowed_hosts)
 
-    return cast(ASGIApp, Guard(served, present, backstage.wiring.clock))
+    return cast(ASGIApp, Lingering(Guard(served, present, backstage.wiring.clock)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import socket
+import urllib.error
+import urllib.request
 from collections.abc import Mapping
 
 import httpx
@@ -109,6 +111,18 @@ def test_a_body_without_a_length_is_cut_off_by_the_same_limit(client: httpx.Clie
     endless = (b" " * 65536 for _ in range(BODY_LIMIT // 65536 + 2))
     answer = client.post("/api/cards", content=endless, headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+
+
+def test_who_still_sends_what_is_refused_hears_why(server: WebServer) -> None:
+    """Not a reset: also where the connection ends with the answer, and whoever it is that refuses."""
+    body = b" " * (3 * BODY_LIMIT)
+    for path, host, status in (("/api/cards", "", 413), ("/nowhere", "", 404), ("/api/cards", "evil.example", 421)):
+        headers = {"Content-Type": "application/json", "Connection": "close", **({"Host": host} if host else {})}
+        asked = urllib.request.Request(f"{server.address}{path[1:]}", body, headers)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked, timeout=20)
+        assert refused.value.code == status
+        refused.value.close()
 
 
 def test_with_a_token_nothing_is_answered_without_it(backstage: Backstage) -> None:
