@@ -50,6 +50,21 @@ def _json(text: str) -> object:
     return json.loads(text) if text else {}
 
 
+def _whole(text: str) -> object:
+    """A whole number, also as a spreadsheet writes it: ``5.0``."""
+    number = _number(text) if text else 0.0
+    if not isinstance(number, float) or not number.is_integer():
+        raise ValueError(f"{text!r} is no whole number")
+    return int(number)
+
+
+def _number(text: str) -> object:
+    try:
+        return float(text) if text else None
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no number") from error
+
+
 def _truth(text: str) -> object:
     if text.strip().lower() not in ("true", "false", ""):
         raise ValueError(f"{text!r} is neither true nor false")
@@ -60,8 +75,8 @@ _READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
         **dict.fromkeys(("id", "source", "title", "column", "assignee", "bot", "url", "not_before", "body"), _plain),
         **dict.fromkeys(("created_at",), _plain),
-        **dict.fromkeys(("number", "priority"), lambda text: int(text) if text else 0),
-        "position": lambda text: float(text) if text else None,
+        **dict.fromkeys(("number", "priority"), _whole),
+        "position": _number,
         "archived": _truth,
         **dict.fromkeys(("labels", "blockers"), _list),
         "bot_args": _json,
@@ -119,7 +134,10 @@ def documents(text: str) -> list[object]:
 
 def _rows(text: str) -> list[list[str]]:
     csv.field_size_limit(LONGEST_CELL)
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    text = text.removeprefix("\ufeff")
+    first = text.partition("\n")[0]
+    between = next((sign for sign in ",;\t" if sign in first), ",")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=between)
     try:
         return list(reader)
     except csv.Error as error:

@@ -130,6 +130,15 @@ def test_a_board_goes_into_a_sheet_and_back_without_a_change(
     assert (made["body"], made["fields"], made["bot_args"]) == ('two\nlines, "quoted"', {"size": "-3"}, {"k": "v"})
 
 
+@pytest.mark.parametrize("between", [",", ";", "\t"])
+def test_a_sheet_as_spreadsheets_save_it_is_read(tmp_path: Path, between: str) -> None:
+    rows = (("source", "title", "priority", "archived", "labels"), ("x1", "One", "5.0", "TRUE", '"a; b"'))
+    (tmp_path / "new.csv").write_bytes("\r\n".join(map(between.join, rows)).encode("utf-8-sig"))
+    read(tmp_path, "board", "import", "new.csv")
+    (card,) = read(tmp_path, "card", "list", "--archived")["cards"]
+    assert (card["title"], card["priority"], card["labels"]) == ("One", 5, ["a", "b"])
+
+
 def test_a_damaged_card_is_missed_in_the_export_aloud(board: Path) -> None:
     """D207."""
     with sqlite3.connect(board / ".pointsman" / "pointsman.db") as store:
@@ -157,6 +166,8 @@ def test_a_sheet_made_by_hand_needs_a_title_and_a_source(tmp_path: Path) -> None
         ("", "is empty"),
         ("titel,source\nx,y\n", "Did you mean title?"),
         ("source,title,priority\nx,One,high\n", "Row 2, priority"),
+        ("source,title,priority\nx,One,1.5\n", "no whole number"),
+        ("source,title,position\nx,One,first\n", "no number"),
         ("source,title\nx,One,two\n", "more cells"),
         ("source,title\n,One\n", "no card id"),
         ("source,title,bot_args\nx,One,{\n", "Row 2, bot_args"),
