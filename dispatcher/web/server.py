@@ -21,6 +21,8 @@ from dispatcher.web.patience import Patient
 from dispatcher.web.ports import holder_of
 
 BACKLOG = 128
+_HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
+"""Under which address this machine finds a listener on all of its addresses."""
 DRAIN_SECONDS = 2
 """How long answers under way may take once a stop was asked for."""
 
@@ -52,7 +54,7 @@ class WebServer:
     @property
     def address(self) -> str:
         """Where a browser on this machine finds the page."""
-        host = self._listener.host.strip("[]")
+        host = _HERE.get(self._listener.host.strip("[]"), self._listener.host.strip("[]"))
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
     def start(self) -> None:
@@ -96,7 +98,7 @@ def bound(host: str, port: int) -> socket.socket:
     failures: list[OSError] = []
     for family, place in _addresses(host, port):
         try:
-            made = socket.create_server(place[:2], family=family, backlog=BACKLOG)
+            made = _listening(family, place)
         except OSError as error:
             failures.append(error)
         else:
@@ -104,6 +106,12 @@ def bound(host: str, port: int) -> socket.socket:
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return made
     raise _refused(host, port, failures[0])
+
+
+def _listening(family: socket.AddressFamily, place: tuple[str, int]) -> socket.socket:
+    """The socket of one address; that of every address takes both versions of IP where the system can."""
+    both = family == socket.AF_INET6 and place[0] == "::" and socket.has_dualstack_ipv6()
+    return socket.create_server(place, family=family, backlog=BACKLOG, dualstack_ipv6=both)
 
 
 def _addresses(host: str, port: int) -> Iterable[tuple[socket.AddressFamily, tuple[str, int]]]:

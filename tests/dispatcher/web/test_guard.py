@@ -153,7 +153,12 @@ def test_a_port_in_use_is_refused_at_once_and_names_its_holder(backstage: Backst
 
 def test_the_address_of_the_page_is_one_that_a_browser_opens(server: WebServer, backstage: Backstage) -> None:
     assert httpx.get(server.address, trust_env=False).status_code == 200
-    assert WebServer(Listener("::1", 4892), backstage).address == "http://[::1]:4892/"
+    for host, name in (("::1", "[::1]"), ("::", "[::1]"), ("0.0.0.0", "127.0.0.1"), ("localhost", "localhost")):
+        assert WebServer(Listener(host, 4892), backstage).address == f"http://{name}:4892/"
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("there is no IPv6 here: that :: takes both was NOT checked")
+    with bound("::", 0) as both, socket.create_connection(("127.0.0.1", both.getsockname()[1]), timeout=20):
+        pass
 
 
 def test_the_port_is_free_again_after_a_stop(backstage: Backstage) -> None:
