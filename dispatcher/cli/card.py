@@ -198,11 +198,25 @@ def show(session: Session, card_id: str) -> None:
 
     _need_store(session, card_id)
     board = _shown(session)
-    document = whole_document(session, board, need_card(board, card_id))
+    card = need_card(board, card_id)
+    document = whole_document(session, board, card)
     if session.json:
         session.emit(document)
     else:
-        session.say(card_page(document))
+        session.say(card_page(document, _waits(board, card)))
+
+
+def _waits(board: ShownBoard, card: Card) -> list[str]:
+    """The cards that a card waits for, as people know them: number and column; by id where one cannot be read."""
+    from connectors.errors import ConnectorError
+
+    ids = [ref.id for ref in card.blockers or () if ref.board in ("", board.name)]
+    try:
+        found = board.get_many(ids).found if ids else {}
+    except ConnectorError:  # the card itself was read: what it waits for is shown as far as it is known
+        found = {}
+    named = {each: f"#{other.number} (in {other.column or 'no column'})" for each, other in found.items()}
+    return [named.get(ref.id, ref.id) for ref in card.blockers or ()]
 
 
 @command.command("move", help="Move a card to a column, or to a place within its column.")

@@ -59,16 +59,18 @@ def _rich_table(headings: Sequence[str], rows: Sequence[Sequence[str]], out: Tex
     return text.getvalue().rstrip("\n")
 
 
-def card_page(document: Mapping[str, Any]) -> str:
-    """One card: what is set, its reason, body and comments."""
+def card_page(document: Mapping[str, Any], waits: Sequence[str] = ()) -> str:
+    """One card: what is set, its reason, body and comments; ``waits`` are the cards that it waits for, in words."""
     lines = [f"#{document['number']}  {document['title']}"]
     plain = ("column", "priority", "assignee", "bot", "not_before", "url")
     lines += [f"  {name:<12}{document[name]}" for name in plain if document[name]]
     lines.append(f"  {'moved':<12}{document['column_since']} by {document['column_by']}")
     if document["labels"]:
         lines.append(f"  {'labels':<12}{', '.join(document['labels'])}")
+    if document.get("archived"):
+        lines.append(f"  {'put away':<12}card unarchive {document['number']} brings it back")
     if document["blockers"]:
-        lines.append(f"  {'waits for':<12}{', '.join(document['blockers'])}")
+        lines.append(f"  {'waits for':<12}{', '.join(waits or document['blockers'])}")
     for group in ("fields", "bot_args"):
         lines += [f"  {group:<12}{name} = {value}" for name, value in document[group].items()]
     if document["last_run"]:

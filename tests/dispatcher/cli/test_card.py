@@ -168,6 +168,10 @@ def test_an_update_changes_what_it_names_and_clears_what_it_is_told_to(one: Path
         "2027-03-28 02:30 Europe/Berlin",
         "2027-03-28T01:00:00.000Z",
     )
+    card(one, "create", "--title", "Two", "--blocker", "1")
+    assert "waits for   #1 (in backlog)" in card(one, "show", "2").out
+    card(one, "archive", "2")
+    assert "put away    card unarchive 2 brings it back" in card(one, "show", "2").out
     cleared = document(
         one, "update", "1", "--clear", "fields", "--field", "d=4", "--clear", "labels", "--clear", "not-before"
     )
