@@ -44,6 +44,13 @@ def _cap(context: Context, name: str, edge: EdgeDraft) -> None:
     cap = edge.loop.cap
     if cap is not None and cap.kind is ScalarKind.INT and int(cap.value) < 1:
         context.found.add("C026", cap, edge=edge.label, name=name, cap=cap.text)
+    template = context.draft.templates.get(id(cap)) if cap is not None else None
+    if template is not None and template.sole is None:
+        message, hint = (
+            f"the cap of loop `{name}` is more than one reference",
+            'write `"{{vars.NAME}}"`, or an expression',
+        )
+        context.found.add("C004", cap or edge, edge=edge.label, message=message, hint=hint)
     caps = context.workflow.section("budget")
     if edge.loop.unbounded and cap is None and not (caps and caps.number("max_iterations")):
         context.found.add("C097", edge.loop, edge=edge.label, name=name)

@@ -160,7 +160,13 @@ class _Parser:
         parameters: list[str] = []
         if cursor.accept("("):
             while not cursor.accept(")"):
-                parameters.append(cursor.name("the name of a parameter").value)
+                parameter = cursor.name("the name of a parameter")
+                if parameter.value in parameters:
+                    where = f"line {line.tokens[0].line}"
+                    cursor.found.add(
+                        "E010", cursor.span(parameter), what="parameter", name=parameter.value, first=where
+                    )
+                parameters.append(parameter.value)
                 if not cursor.accept(",") and not cursor.sees(")"):
                     raise cursor.missing("`)`", "`,` or `)`")
         self._header(line, cursor)

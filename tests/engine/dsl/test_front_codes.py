@@ -168,13 +168,14 @@ def test_hints_name_what_was_meant(text: str, hint: str) -> None:
             ["C117"],
         ),
         ("{'a': 1}\n", ["E001"]),
+        ("vars:\n  n: int = 1\n" + TOOL + FLOW + '  a -> a as l("{{vars.n}}{{vars.n}}")\n', ["C004"]),
+        (
+            'group g(p, p):\n  compute m:\n    expr:\n      x: "{{params.p}} + 1"\nuse g as a with { p: "1" }\n'
+            + FLOW.replace("a -> done", "a.m -> done").replace("entry: a", "entry: a.m"),
+            ["E010"],
+        ),
     ],
-    ids=[
-        "an edge out of done",
-        "an edge out of a named fail",
-        "a parameter that is not given",
-        "a file of something else",
-    ],
+    ids=["out of done", "out of a named fail", "no parameter", "another format", "two references", "a parameter twice"],
 )
 def test_one_mistake_is_said_once(text: str, found: list[str], tmp_path: Path) -> None:
     assert codes(load_case(tmp_path, Case(text))) == found
