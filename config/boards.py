@@ -5,8 +5,10 @@ A board is a connection too; both share ``ForgeSettings``. Read through ``config
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
@@ -40,6 +42,32 @@ def _long_enough(secret: SecretStr) -> SecretStr:
 
 
 ForgeSecret = Annotated[SecretStr, AfterValidator(_long_enough)]
+
+
+def _address(url: str) -> str:
+    """An address that a connection can be made to; who is let in stands in ``token``."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("https", "http") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError("it is an address like https://git.example.org")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValueError("it is an address alone: without user, query or fragment")
+    return url
+
+
+def _repository(repo: str) -> str:
+    """The place on the forge, which becomes part of addresses."""
+    parts = repo.split("/")
+    if len(parts) < 2 or not all(re.fullmatch(r"[\w.-]+", part) and part.strip(".") for part in parts):
+        raise ValueError("it is the path of a repository on its forge, like octo/web")
+    return repo
+
+
+Address = Annotated[str, AfterValidator(_address)]
+Repository = Annotated[str, AfterValidator(_repository)]
 
 
 class AppSettings(Section):
@@ -82,8 +110,8 @@ class TrustSettings(Section):
 class ForgeSettings(Section):
     """How a forge is reached. Secrets are references (``$NAME``), never the value."""
 
-    url: str | None = None
-    repo: str | None = None
+    url: Address | None = None
+    repo: Repository | None = None
     token: ForgeSecret | None = None
     app: AppSettings | None = None
     allow_private: bool | tuple[str, ...] = False
@@ -148,17 +176,21 @@ class BoardSettings(ForgeSettings):
             if not self.repo:
                 raise ValueError(f"a {self.kind} board needs repo")
             _require_forge_keys(self.kind, self)
-            _require_one_column_each(self.columns)
+            _require_one_column_each(self.columns, folds_case=self.kind == "github")
+            if self.project is None and any(mapping.status for mapping in self.columns.values()):
+                raise ValueError("columns by status are those of a project, and the board has no project")
         return self
 
 
-def _require_one_column_each(columns: dict[str, ColumnMapping]) -> None:
-    """One label, option or state maps one column (connectors.md 4)."""
-    seen: dict[str, str] = {}
+def _require_one_column_each(columns: dict[str, ColumnMapping], *, folds_case: bool) -> None:
+    """One label, option or state maps one column (connectors.md 4); GitHub's labels are one whatever their case."""
+    seen: dict[tuple[str, object], str] = {}
     for name, mapping in columns.items():
-        shown = repr(mapping.model_dump(exclude_none=True))
+        ((by, value),) = mapping.model_dump(exclude_none=True).items()
+        shown = (by, value.lower() if by == "label" and folds_case else value)
         if shown in seen:
-            raise ValueError(f"the columns {seen[shown]} and {name} are mapped by the same: {shown}")
+            told = f'{by} "{value}"' if isinstance(value, str) else f"{by}: {str(value).lower()}"
+            raise ValueError(f"the columns {seen[shown]} and {name} are mapped by the same {told}")
         seen[shown] = name
 
 
@@ -167,6 +199,10 @@ def _require_forge_keys(kind: str, forge: ForgeSettings) -> None:
         raise ValueError(f"a {kind} connection needs token or app")
     if kind in _NEEDS_URL and not forge.url:
         raise ValueError(f"a {kind} connection needs url")
+    if forge.project is not None and kind != "github":
+        raise ValueError(f"a project is GitHub's; a {kind} connection has none")
+    if (forge.url or "").startswith("http:") and not forge.allow_private:
+        raise ValueError("its url is http, which is for hosts that allow_private covers; use https")
 
 
 def templates_of(board: BoardSettings) -> Iterator[tuple[str, Any]]:

@@ -84,15 +84,16 @@ def _columns(patient: BoardPatient, found: Mapping[str, Resolved]) -> Iterator[F
     """Each mapping by name and id: renamed, made anew, lost, and names that differ in case only."""
     odd = 0
     for column, each in found.items():
-        key, name = f"boards[{patient.name}].columns.{column}", patient.reader.plan.places[column].name
+        key, place = f"boards[{patient.name}].columns.{column}", patient.reader.plan.places[column]
+        name, kind = place.name, "label" if place.label else "status"
         if each.label is None:
             near = f'; there is "{each.near}"' if each.near else ""
-            text = f'{patient.name}: column {column} is lost: there is no label "{name}"{near}'
-            hint = f'Set {key}.label: "{each.near}".' if each.near else f'Make the label "{name}", or mend {key}.'
+            text = f'{patient.name}: column {column} is lost: there is no {kind} "{name}"{near}'
+            hint = f'Set {key}.{kind}: "{each.near}".' if each.near else f'Make the {kind} "{name}", or mend {key}.'
             yield failed("board.columns", text, hint)
         elif not _called(each.label.name, name, folds_case=patient.reader.client.traits.folds_case):
-            text = f'{patient.name}: the label of column {column} is called "{each.label.name}" now, not "{name}"'
-            yield warned("board.columns", text, f'Set {key}.label: "{each.label.name}".')
+            text = f'{patient.name}: the {kind} of column {column} is called "{each.label.name}" now, not "{name}"'
+            yield warned("board.columns", text, f'Set {key}.{kind}: "{each.label.name}".')
         elif each.near:
             text = f'{patient.name}: beside "{name}" of column {column} there is a label "{each.near}"'
             yield warned("board.columns", text, "Delete one of the two: cards with the other are in no column.")

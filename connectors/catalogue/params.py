@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PositiveInt, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PositiveInt, StringConstraints
 
 NAME = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
 NonEmptyText = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=NAME)]
 Sha = Annotated[str, StringConstraints(pattern=r"^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$")]
 Color = Annotated[str, StringConstraints(pattern=r"^#?[0-9a-fA-F]{6}$")]
-RepoPath = Annotated[str, StringConstraints(pattern=r"^[\w.-]+(?:/[\w.-]+)+$")]
+
+
+def _no_way_up(path: str) -> str:
+    if any(not part.strip(".") for part in path.split("/")):
+        raise ValueError("a part of it is made of dots alone")
+    return path
+
+
+RepoPath = Annotated[str, StringConstraints(pattern=r"^[\w.-]+(?:/[\w.-]+)+$"), AfterValidator(_no_way_up)]
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/#-]{1,120}$")]
 CommentId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_=-]{1,80}$")]
 Limit = Annotated[int, Field(ge=1, le=10_000)]

@@ -121,10 +121,10 @@ Sight = Done[T] | Ready | Conflict
 class Change(Generic[T]):
     """One change as its operation declares it.
 
-    ``exists_is_done``: an answer of ``EXISTS`` may mean that the object is there, which ``look`` decides. ``looks_first``:
-    the state is read before anything is sent, and ``already`` makes the result of one that is as wanted. ``settles``: the
-    answer is believed only when ``look`` shows it; what does not show is lost, or refused in silence, as ``dropped``
-    says in a sentence.
+    ``exists_is_done``: an answer of ``EXISTS`` may mean that the object is there, which ``look`` decides.
+    ``looks_first``: the state is read before anything is sent, and ``already`` makes the result of one that is as
+    wanted. ``settles``: the answer is believed only when ``look`` shows it; what does not show is lost, or refused in
+    silence, as ``dropped`` says in a sentence.
     """
 
     effect: Effect

@@ -330,7 +330,7 @@ _HINTS: Mapping[Proof, str] = {
     Proof.ADDRESS_REFUSED: "If it is meant to be reached, set allow_private for this connection in the configuration.",
     Proof.NOT_RESOLVED: "Check the host name and this machine's name service.",
     Proof.NOT_CONNECTED: "Check that the forge is up and that this machine may reach it.",
-    Proof.TLS_NOT_ESTABLISHED: "Check the certificate of the forge and the certificates that this machine trusts.",
+    Proof.TLS_NOT_ESTABLISHED: "Check the forge's certificate and those that this machine trusts (SSL_CERT_FILE).",
     Proof.NO_POOL_SLOT: "All connections were busy; it is tried again.",
     Proof.NOT_SERIALISABLE: "Check the token for blanks and line ends, and the text for characters that are none.",
     Proof.TUNNEL_REFUSED: "Check the proxy of this connection: it refused to go there.",

@@ -279,3 +279,35 @@ def test_a_secret_of_five_characters_is_refused_without_being_shown(tmp_path: Pa
     error = refused(tmp_path, text, T="12345", LONG="long-enough")
     assert "at least 8 characters" in error.problems[0].text
     assert "12345" not in error.message
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ("url: 'http://f.example', repo: a/b", "http, which is for hosts that allow_private covers"),
+        ("url: 'ftp://f.example', repo: a/b", "an address like https://"),
+        ("url: f.example, repo: a/b", "an address like https://"),
+        ("url: 'https://ann:pw@f.example', repo: a/b", "without user"),
+        ("url: 'https://f.example:x', repo: a/b", "an address like https://"),
+        ("url: 'https://f.example', repo: 'https://f.example/a/b'", "like octo/web"),
+        ("url: 'https://f.example', repo: 'a/../b'", "like octo/web"),
+        ("repo: a/b, columns: {ready: {label: todo}, review: {label: Todo}}", 'mapped by the same label "Todo"'),
+        ("repo: a/b, columns: {ready: {status: Todo}}", "the board has no project"),
+    ],
+)
+def test_a_board_that_could_never_be_reached_is_refused_when_it_is_read(tmp_path: Path, keys: str, told: str) -> None:
+    """connectors.md 4, 16: not by the daemon's first call."""
+    text = f"name: x\nboards: [{{name: web, kind: github, token: $T, {keys}}}]\n"
+    assert told in refused(tmp_path, text, T="a-token-of-8").message
+
+
+def test_labels_of_two_cases_are_two_columns_where_the_forge_tells_them_apart(tmp_path: Path) -> None:
+    """connectors.md 4."""
+    columns = "columns: {ready: {label: todo}, review: {label: Todo}}"
+    board = (
+        f"{{name: web, kind: gitlab, url: 'http://f.example', allow_private: true, repo: a/b/c, token: $T, {columns}}}"
+    )
+    assert set(read(tmp_path, f"name: x\nboards: [{board}]\n", T="a-token-of-8").boards[0].columns) == {
+        "ready",
+        "review",
+    }
