@@ -131,10 +131,14 @@ def _write(place: Path, content: bytes, mode: int) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     aside = place.with_name(f".{place.name[:80]}.rewind-{os.getpid()}")
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        os.fchmod(file.fileno(), mode)
-    aside.replace(place)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            os.fchmod(file.fileno(), mode)
+        aside.replace(place)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
 
 
 def _remove(root: Path, paths: Iterable[str]) -> None:

@@ -75,6 +75,15 @@ def test_missing_content_is_noticed_before_any_file_changes(tmp_path: Path) -> N
     assert (tmp_path / "keep").exists()
 
 
+def test_a_file_that_cannot_be_put_back_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    """On a full disk, for one: the half that was written goes again."""
+    work = tmp_path / "work"
+    (work / "taken").mkdir(parents=True)
+    with Pool(tmp_path) as pool, pytest.raises(RestoreFailed, match="in part"):
+        apply(work, pool, Plan((MarkFile("taken", 0o644, pool.put(b"x")),), ()))
+    assert [*work.iterdir()] == [work / "taken"]
+
+
 def test_nothing_behind_a_link_is_touched(tmp_path: Path) -> None:
     """R281: a folder that became a link does not lead a restore out of the workspace."""
     work, outside = tmp_path / "work", tmp_path / "outside"
