@@ -66,10 +66,14 @@ def store_for_reading(session: Session, run_id: str) -> Store:
 def _list(session: Session, given: dict[str, Any]) -> int:
     from dispatcher.cli.run_text import list_text
     from engine.documents import summary_document
+    from engine.states import RunStatus
     from engine.store.changes import Listing, RunFilter
 
     wanted = RunFilter(tuple(given["status"]), given["workflow"], limit=given["limit"] or 0)
     listing = session.wiring().store.runs.list(wanted) if session.store_exists() else Listing(())
+    strange = next((status for status in given["status"] if status not in set(RunStatus)), None)
+    if strange is not None and not listing.records:  # a run of another version may have one that we do not know
+        raise Refused("bad_input", f'No run has a status "{strange}"', f"The statuses are: {', '.join(RunStatus)}.")
     for lost in listing.unreadable:
         session.warn(f"Run {lost.id} cannot be read: {lost.message}")
     if session.json:

@@ -91,7 +91,8 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise Refused("usage", f'{option} "{text}" has no "="', f"Write {option} NAME=VALUE.")
+            lack = "has no name before its" if equals else "has no"
+            raise Refused("usage", f'{option} "{text}" {lack} "="', f"Write {option} NAME=VALUE.")
         made[name] = value
     return made
 
