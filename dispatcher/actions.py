@@ -38,8 +38,10 @@ def begin_run(world: World, judged: Judged) -> None:
     if decision.row == "R02" and world.station.memory.first_time(f"missing {candidate.run.run_id}"):
         _log.warning("run.last_run_missing", board=card.board, card_id=card.id, run_id=candidate.run.run_id)
     if world.dry:
-        world.planned.append(_planned(world, judged))
-        world.note(judged.key, card.number, decision)
+        held = sharing.elsewhere(world, card)
+        if held is None:
+            world.planned.append(_planned(world, judged))
+        world.note(judged.key, card.number, decision if held is None else gates.held(decision, *held))
         return
     elsewhere = sharing.claimed(world, card)
     done = start(world, judged) if elsewhere is None else gates.held(decision, *elsewhere)

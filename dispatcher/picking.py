@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from connectors.card import Card
-from dispatcher import facts, gates, log, moving, order, trusting
+from dispatcher import facts, gates, log, moving, order, sharing, trusting
 from dispatcher.actions import ACTIONS
 from dispatcher.candidate import BoardFacts
 from dispatcher.ledger.records import Key
@@ -103,4 +103,12 @@ def explained(world: World, card: Card, board: BoardFacts) -> gates.Judgement:
     key = (card.board, card.id)
     world.daemon = with_slots(world)
     candidate = facts.candidate(world, card, board, released=_released(world, key))
-    return gates.judge(facts.with_bot(world, trusting.judged(world, candidate)), world.now)
+    candidate = facts.with_bot(world, trusting.judged(world, candidate))
+    judged = gates.judge(candidate, world.now)
+    held = sharing.elsewhere(world, card) if judged.decision.action in _STARTS else None
+    if held is None:
+        return judged
+    reason, told = held
+    if reason is Reason.CLAIM_UNCERTAIN:
+        return gates.judge(candidate._replace(claim_uncertain=told), world.now)
+    return gates.judge(candidate._replace(claimed_elsewhere=told), world.now)

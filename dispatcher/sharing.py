@@ -61,6 +61,22 @@ def claimed(world: World, card: Card) -> Held | None:
         return Reason.CLAIM_UNCERTAIN, {"what": f"its claims could not be read or written: {error.message}"}
 
 
+def elsewhere(world: World, card: Card) -> Held | None:
+    """What another store's claim makes of the card, for who only looks: one read, and nothing is written."""
+    station = world.station
+    board, key = station.boards[card.board], (card.board, card.id)
+    if not isinstance(board, Claimable):
+        return None
+    row = claims.of_board(station.ledger, card.board).get(key)
+    try:
+        owner, login = claims.known_identity(station.ledger) or "nobody yet", board.claiming.login()
+        me = Identity(owner, login, station.owner.instance, row.comment_id if row is not None else "")
+        look = board.claiming.look(card.id)
+    except ConnectorError as error:
+        return Reason.CLAIM_UNCERTAIN, {"what": f"its claims could not be read: {error.message}"}
+    return _foreign(world, key, judge(look.claims, me, look.at, _lease(world)))
+
+
 class _Seen:
     """One look at a card's claims, and what it means for us."""
 

@@ -13,6 +13,7 @@ import pytest
 from connectors.effects.markers import markers_in
 from connectors.fake_forge.running import FakeForge, Setup
 from connectors.forge.board import LabelBoard
+from dispatcher.explaining import explain
 from dispatcher.ledger import claims
 from dispatcher.ledger.claims import Stage
 from tests.kit.clock import FakeClock
@@ -241,6 +242,7 @@ def test_a_claim_whose_answer_was_lost_is_found_and_not_made_twice(pair: Pair) -
 def test_a_board_that_is_not_shared_respects_the_claims_of_others_and_writes_none(
     tmp_path: Path, clock: FakeClock
 ) -> None:
+    """D039: explain says the same of it."""
     with ExitStack() as stack:
         forge = stack.enter_context(fake("github", Setup(clock=clock)))
         one = yard(tmp_path / "one", clock, forge)
@@ -251,6 +253,8 @@ def test_a_board_that_is_not_shared_respects_the_claims_of_others_and_writes_non
         one.tick()
         two.tick()
         assert reason(two, card).startswith("claimed_elsewhere: ")
+        told = explain(two.wiring, {}, f"web#{card}").judgement.decision
+        assert f"{told.reason}: {told.text}" == reason(two, card)
         one.forge.act("delete_comment", number=int(card))
         two.tick()
         assert runs(two, card)
