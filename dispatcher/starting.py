@@ -149,7 +149,8 @@ def _stamped(world: World, wanted: Judged, begun: cards.Start, epoch: int, card:
             opened = plan.fail(station, "move", result.error)
             if opened is not None:
                 breakers.remember(world, opened)
-            return gates.held(wanted.decision, Reason.MOVE_PENDING, {"from": card.column, "to": to, "id": "–"})
+            told = {"from": card.column, "to": to, "id": result.effect_id or "–"}
+            return gates.held(wanted.decision, Reason.MOVE_PENDING, told)
         plan = replace(plan, card=result.card)
     else:
         moving.expect(world, card)

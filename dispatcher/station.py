@@ -72,11 +72,13 @@ class EngineDoor(Protocol):
 
     ``claimed`` is called once, right after the run is ``running`` and ours. ``launch`` and ``resume`` return when the
     run stopped; they raise the engine's refusals when it was not claimed. An ``outcome`` is the only one behind
-    which a resume may claim the run.
+    which a resume may claim the run, ``by`` names the person who asks for it.
     """
 
     def launch(self, order: LaunchOrder, claimed: Callable[[], None]) -> None: ...  # noqa: D102
-    def resume(self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1) -> None: ...  # noqa: D102
+    def resume(  # noqa: D102
+        self, run_id: str, attended: bool, claimed: Callable[[], None], outcome: int = -1, by: str = ""
+    ) -> None: ...
     def promote(self, run_id: str, *, from_ahead: bool = False) -> bool:
         """Promote an orphan under its lock (dispatcher.md 10); False when there was nothing to do.
 

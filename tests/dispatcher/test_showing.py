@@ -87,3 +87,16 @@ def test_a_label_that_does_not_exist_stops_no_run(yard: ForgeYard) -> None:
     yard.settled(3)
     assert yard.place(card) == "review"
     assert changes(yard, card) == []
+
+
+def test_a_move_that_the_forge_refused_is_told_with_its_row(yard: ForgeYard) -> None:
+    """C122, D037: what ``move_pending`` names can be shown."""
+    refusal = {"fault": "status", "with": {"code": 423}}
+    yard.forge.script(*({"match": {"method": method}, **refusal} for method in ("POST", "PUT")))
+    card = yard.issue()
+    yard.tick()
+    (row,) = [each for each in yard.wiring.store.effects.list() if each.operation.endswith(".board.move")]
+    idle = yard.view(card).idle
+    assert idle is not None
+    assert (row.state, idle.code) == ("refused", "move_pending")
+    assert idle.unblock == f"by itself; effects show {row.id}"
