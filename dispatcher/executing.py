@@ -65,7 +65,10 @@ class Plan:
     def _wait(self, station: Station, connection: Transaction, cause: str, seconds: float) -> None:
         key, now = self.begun.key, station.clock.now()
         cards.put_back_pointer(connection, self.begun)
-        cards.close_intent(connection, key)
+        if cause == AmbiguousUnread.code:  # the gesture was heard and refused: the card parks again
+            cards.close_intent(connection, key)
+        else:
+            cards.break_off(connection, self.begun)
         cards.keep_claim(connection, key, ClaimState.RETRYING)
         run_id = "" if self.begun.kind == "fresh" else self.begun.run_id
         sequence = station.ledger.next_sequence(connection)

@@ -16,7 +16,7 @@ from connectors.chains import cycles
 from dispatcher import breakers, doubts
 from dispatcher.candidate import Blocker, BoardFacts, Candidate, Full, Pending, Problem, RetryWait
 from dispatcher.hours import opening
-from dispatcher.ledger.records import FAILURES, Key, Link
+from dispatcher.ledger.records import FAILURES, OWED, Key, Link
 from dispatcher.policy import NEVER_RUN, Action, Found, Life, RunFacts, facets_of, row_for
 from dispatcher.reasons import Reason
 from dispatcher.routing import Names, Route, rendered, route, undeclared
@@ -47,7 +47,7 @@ def gesture(world: World, card: Card, link: Link | None, record: RunRecord | Non
     if link is None or read is None or card.column not in read.eligible or card.closed:
         return False
     if card.column_by is MoverKind.DISPATCHER:
-        return False
+        return _owed(world, card, link, record)
     if card.column_by is MoverKind.BOT and card.column_run == link.last_run:
         return False
     retry = world.snapshot.retries.get((card.board, card.id))
@@ -57,6 +57,18 @@ def gesture(world: World, card: Card, link: Link | None, record: RunRecord | Non
             return False
         since = link.column_sequence  # starts failed before there was a run, then the card was taken out
     return card.column_sequence > max(since, link.handled_sequence)
+
+
+def _owed(world: World, card: Card, link: Link, record: RunRecord | None) -> bool:
+    """Whether a gesture is still owed its start, which was broken off when the card was in the running column already.
+
+    By a crash, a stop, or a failing hook (dispatcher.md 7).
+    """
+    begun = world.snapshot.intents.get((card.board, card.id))
+    if begun is None or begun.point != OWED or record is None:
+        return False
+    same = begun.run_id == record.id == link.last_run
+    return same and card.column == world.roles(card.board).running
 
 
 def consumed(card: Card, link: Link | None) -> bool:

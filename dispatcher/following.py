@@ -87,6 +87,7 @@ def write(world: World, case: Case) -> Settlement:
     )
     with world.station.ledger.write() as connection:
         outcomes.open_settlement(connection, settlement)
+        cards.close_intent(connection, settlement.key)
         _in_a_row(world, connection, case)
         fresh, retry = _rows(world, connection, case, follows)
     if retry is not None:

@@ -15,7 +15,7 @@ from connectors.card import BoardEventType
 from dispatcher import log
 from dispatcher.doubts import recover_writes
 from dispatcher.ledger import Transaction, cards, outcomes
-from dispatcher.ledger.records import Claim, ClaimState, Intent, Key
+from dispatcher.ledger.records import OWED, Claim, ClaimState, Intent, Key
 from dispatcher.policy import Action, Decision, Life
 from dispatcher.slots import Work
 from dispatcher.station import STARTED
@@ -44,8 +44,8 @@ def recover(world: World) -> None:
         intent = world.snapshot.intents.get(key)
         if claim.state is ClaimState.LIVE and not world.station.slots.has(key) and _abandoned(world, claim, intent):
             _recover_claim(world, key, claim, intent)
-    for key in world.snapshot.intents:
-        if key not in world.snapshot.claims and not world.station.slots.has(key):
+    for key, begun in world.snapshot.intents.items():
+        if key not in world.snapshot.claims and begun.point != OWED and not world.station.slots.has(key):
             _write(world, partial(cards.close_intent, key=key))
     if world.wrote:
         world.refresh()
@@ -113,7 +113,8 @@ def _adopt(connection: Transaction, world: World, claim: Claim, running: bool) -
 
 def _drop(connection: Transaction, world: World, key: Key) -> None:
     """A start that reached no run, or whose run is over: the claim goes back to what the card still needs it for."""
-    cards.close_intent(connection, key)
+    if key in world.snapshot.intents:
+        cards.break_off(connection, world.snapshot.intents[key])
     if key in world.snapshot.parks:
         cards.keep_claim(connection, key, ClaimState.PARKED)
     elif key in world.snapshot.retries:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from dispatcher.ledger.records import ClaimState, Key, Link
+from dispatcher.ledger.records import OWED, RESUME, ClaimState, Intent, Key, Link
 from dispatcher.ledger.rows import change, changed, one, owner_columns, put, remove, values_of
 from dispatcher.ledger.schema import CardLink, ClaimRow, GiveUpRow, IntentRow, RetryRow
 from engine.run import Owner
@@ -72,6 +72,14 @@ def open_intent(cursor: Cursor, start: Start, owner: Owner, now: datetime) -> No
 def reach(cursor: Cursor, key: Key, point: str) -> None:
     """Note the point that a start has reached."""
     change(cursor, IntentRow, _where(key), point=point)
+
+
+def break_off(cursor: Cursor, begun: Start | Intent) -> None:
+    """The start ended before its run had it; what a person asked of a run that exists stays asked."""
+    if begun.attended and begun.kind == RESUME:
+        reach(cursor, begun.key, OWED)
+    else:
+        close_intent(cursor, begun.key)
 
 
 def close_intent(cursor: Cursor, key: Key) -> None:

@@ -87,6 +87,12 @@ class Claim:
         return self.board, self.card_id
 
 
+RESUME = "resume"
+"""The kind of a start that goes on with a run."""
+OWED = "owed"
+"""The point of a start that a person asked for by moving the card in, and that was broken off: it is made again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Intent:
     """A start under way; ``origin`` is the column that the card was picked from."""
