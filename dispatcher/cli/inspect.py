@@ -79,7 +79,7 @@ def _list(session: Session, given: dict[str, Any]) -> int:
     if session.json:
         session.emit({"runs": [summary_document(record) for record in listing.records]})
     else:
-        session.say(list_text(listing.records))
+        session.say(list_text(listing.records, filtered=bool(given["status"] or given["workflow"])))
     return 0
 
 

@@ -55,10 +55,11 @@ def detail_text(view: RunView, *, full: bool) -> str:
     return "\n".join(lines)
 
 
-def list_text(records: Iterable[RunRecord]) -> str:
-    """Runs as a table, newest first."""
+def list_text(records: Iterable[RunRecord], *, filtered: bool = False) -> str:
+    """Runs as a table, newest first; ``filtered`` says that there may be others."""
     rows = [(r.name, r.id, r.status, r.workflow, rfc3339(r.created_at)) for r in records]
-    return table(("NAME", "ID", "STATUS", "WORKFLOW", "CREATED"), rows) if rows else "There are no runs yet."
+    none = "No run fits that." if filtered else "There are no runs yet."
+    return table(("NAME", "ID", "STATUS", "WORKFLOW", "CREATED"), rows) if rows else none
 
 
 def _code(record: RunRecord) -> str:

@@ -122,7 +122,7 @@ class CardFilters(Filters):
 class RunPage(Filters):
     """``GET /api/runs``; ``status`` may be repeated, a ``limit`` of 0 lists all."""
 
-    status: list[RunStatus] = []
+    status: list[Annotated[str, Field(examples=list(RunStatus))]] = []
     workflow: str = ""
     limit: Count = 0
     offset: Count = 0

@@ -30,7 +30,7 @@ from engine.api import ResumeRequest, RewindRequest
 from engine.documents import event_document, run_document, summary_document
 from engine.errors import EngineError
 from engine.run import BudgetAsk
-from engine.states import requires_answers
+from engine.states import RunStatus, known, requires_answers
 from engine.store.changes import RunFilter
 
 router = APIRouter(prefix="/api/runs", tags=["runs"], default_response_class=Document)
@@ -60,6 +60,9 @@ def list_runs(request: Request, behind: Behind, wanted: Annotated[RunPage, Query
     """All runs that pass the filters, newest first, without outputs; with a limit, ``Link`` names the next page."""
     asked = wanted.offset + wanted.limit if wanted.limit else 0
     listing = behind.wiring.store.runs.list(RunFilter(tuple(wanted.status), wanted.workflow, limit=asked))
+    strange = next((status for status in wanted.status if not known(status)), None)
+    if strange is not None and not listing.records:  # a run of another version may have one that we do not know
+        raise Refused("bad_input", f'No run has a status "{strange}".', f"The statuses are: {', '.join(RunStatus)}.")
     records = listing.records[wanted.offset :]
     document: dict[str, object] = {"runs": [summary_document(record) for record in records]}
     if listing.unreadable:

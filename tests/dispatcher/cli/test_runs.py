@@ -101,6 +101,7 @@ def test_the_list_is_newest_first_and_filtered(folder: Path) -> None:
     asking = verb(folder, "inspect", "--json", "--status", "paused_waiting_human").document["runs"]
     assert [run["run_id"] for run in asking] == ["two"]
     assert "two" in verb(folder, "inspect", "--workflow", "asks").out
+    assert verb(folder, "inspect", "--workflow", "nothing").out == "No run fits that.\n"
     assert verb(folder, "inspect", "--json", "--status", "queued").document == {"runs": []}
     typo = verb(folder, "inspect", "--status", "fail")
     assert (typo.code, "failed_resumable" in typo.err) == (2, True)
