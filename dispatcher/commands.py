@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.capture import OutputPlace
@@ -26,14 +26,18 @@ class Command:
     limit: float
     outputs: Path
     name: str = "command"
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Ends it early, when set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended: exit code (-1 after a signal), whether its limit passed, what it printed."""
+    """How a command ended: exit code (-1 after a signal), whether its limit passed or it was told to stop, what it
+    printed."""
 
     code: int
     timed_out: bool
+    stopped: bool
     out: str
     err: str
     seconds: float
@@ -45,10 +49,10 @@ def run_command(command: Command, clock: Clock) -> Ended:
         argv=command.argv,
         folder=command.folder,
         environment=command.environment,
-        stop=threading.Event(),
+        stop=command.stop,
         outputs=OutputPlace(command.outputs, command.name),
         limit=command.limit,
     )
     end = run(spec, clock)
     out, err = (part.decode("utf-8", "replace") for part in (end.stdout.head, end.stderr.tail))
-    return Ended(end.exit_code, end.timed_out, out, err, end.seconds)
+    return Ended(end.exit_code, end.timed_out, end.stopped, out, err, end.seconds)

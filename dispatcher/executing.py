@@ -18,7 +18,7 @@ from dispatcher.leading import Fence
 from dispatcher.ledger import Transaction, cards, outcomes
 from dispatcher.ledger.records import Breaker, ClaimState, Retry
 from dispatcher.routing import Names, Route, rendered
-from dispatcher.station import LaunchOrder, Station
+from dispatcher.station import INTERRUPT_SHUTDOWN, LaunchOrder, Station
 from dispatcher.workspaces import Workspace
 from engine.errors import AmbiguousUnread, EngineError, LeaseLost, Refusal, StoreError
 from engine.failures import Ladder
@@ -62,6 +62,14 @@ class Plan:
             breakers.repeat(station, connection, self.begun.key, f"start lost: {cause}")
             self._wait(station, connection, cause, station.settings.retry.base)
 
+    def give_back(self, station: Station) -> None:
+        """The daemon stops: nothing is counted, and the next one begins this start again (dispatcher.md 12)."""
+        with station.ledger.write() as connection:
+            link = cards.link(connection, self.begun.key)
+            if link is not None:
+                cards.change_link(connection, self.begun.key, attempts=max(0, link.attempts - 1))
+            self._wait(station, connection, INTERRUPT_SHUTDOWN, 0.0)
+
     def _wait(self, station: Station, connection: Transaction, cause: str, seconds: float) -> None:
         key, now = self.begun.key, station.clock.now()
         cards.put_back_pointer(connection, self.begun)
@@ -98,6 +106,9 @@ def _execute(station: Station, plan: Plan, fence: Fence) -> None:
         return
     station.crash.passed("S7")
     hook, end = before_start(station, plan.card, workspace, plan.begun.run_id, plan.attempt)
+    if end.stopped:
+        plan.give_back(station)
+        return
     if not end.ok:
         plan.fail(station, f"hook_{hook.value}", end.why)
         return

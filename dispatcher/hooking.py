@@ -44,7 +44,7 @@ def after_run(world: World, card: Card, record: RunRecord) -> None:
 
 def before_start(station: Station, card: Card, workspace: Workspace, run_id: str, attempt: int) -> tuple[Hook, HookEnd]:
     """S8: ``after_create`` once per generation, then ``before_run``; the first that fails, or the last."""
-    call = _call(station, card, run_id, attempt, workspace.path)
+    call = replace(_call(station, card, run_id, attempt, workspace.path), stop=station.memory.break_off)
     mark = workspace.mark
     if station.settings.hooks.after_create is not None and mark.created_hook < mark.generation:
         end = run(station, Hook.AFTER_CREATE, call)

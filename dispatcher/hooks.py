@@ -7,8 +7,9 @@ environment is made from nothing; no secret of the daemon is passed. Whether a f
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -33,11 +34,12 @@ class Hook(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HookEnd:
-    """How a hook ended: ``ok``, or why not in one line. ``seconds`` is how long it took."""
+    """How a hook ended: ``ok``, or why not in one line, and after how long; ``stopped`` by a stop of the daemon."""
 
     ok: bool
     why: str = ""
     seconds: float = 0.0
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Call:
     document: Mapping[str, object]
     status: str = ""
     code: str = ""
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Ends the hook early, when set."""
 
 
 def environment(call: Call, base: Mapping[str, str], card_file: Path) -> dict[str, str]:
@@ -89,9 +93,12 @@ def run_hook(settings: HookSettings, call: Call, base: Mapping[str, str], clock:
         card_file.chmod(0o600)
         argv = ("sh", "-c", settings.script) if settings.script is not None else (str(settings.path),)
         given = environment(call, base, card_file)
-        end = run_command(Command(argv, call.workspace, given, settings.timeout, folder / "output", "hook"), clock)
+        command = Command(argv, call.workspace, given, settings.timeout, folder / "output", "hook", call.stop)
+        end = run_command(command, clock)
     except OSError as error:
         return HookEnd(ok=False, why=error.strerror or str(error))
+    if end.stopped:
+        return HookEnd(False, "it was stopped: the daemon stops", end.seconds, stopped=True)
     if end.timed_out:
         return HookEnd(False, f"it was killed after its limit of {settings.timeout:g} s", end.seconds)
     if end.code != 0:

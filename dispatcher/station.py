@@ -5,6 +5,7 @@ Made in ``wiring``, handed to every phase. The ``Memory`` decides nothing: losin
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -182,6 +183,8 @@ class Memory:
     last_complete: dict[str, datetime] = field(default_factory=dict)
     claimed_at: dict[tuple[str, int], float] = field(default_factory=dict)
     stopping_since: str = ""
+    break_off: threading.Event = field(default_factory=threading.Event)
+    """Set while a stop ends what is under way: hooks before a run end as well."""
     left: bool = False
     """Whether the process ends without waiting for the tick under way, which does nothing more."""
     answers: dict[tuple[str, str], tuple[object, object]] = field(default_factory=dict)

@@ -21,13 +21,14 @@ from dispatcher.daemon.counting import count
 from dispatcher.daemon.generations import Generations
 from dispatcher.daemon.inbox import Inbox
 from dispatcher.instance import InstanceLocks
+from dispatcher.ledger.records import OWED
 from dispatcher.metrics import Metrics
 from dispatcher.notify import Notifier
 from dispatcher.pickup import want
 from dispatcher.refusals import Refused
 from dispatcher.slots import Slots, Work
 from dispatcher.state import instant, last_read
-from dispatcher.station import INTERRUPT_LEASE_LOST, Memory, Station
+from dispatcher.station import INTERRUPT_LEASE_LOST, INTERRUPT_SHUTDOWN, Memory, Station
 from dispatcher.tick import Mode, TickReport, run
 from engine.errors import EngineError, StoreError
 from engine.store.owners import owner_here
@@ -149,6 +150,7 @@ class Daemon:
     def settle_last(self) -> threading.Event:
         """Settle what ended, in a thread of its own, when the tick under way is over; set when that is done."""
         done = threading.Event()
+        self._memory.break_off.clear()
 
         def work() -> None:
             try:
@@ -160,6 +162,11 @@ class Daemon:
 
         threading.Thread(target=work, name="last tick", daemon=True).start()
         return done
+
+    def interrupt(self) -> None:
+        """End every run that executes here, and every hook before one, as a stop does."""
+        self._memory.break_off.set()
+        self.wiring.engine.interrupt_all(INTERRUPT_SHUTDOWN)
 
     def leave(self) -> None:
         """The process ends now: the tick under way does nothing more."""
@@ -187,7 +194,8 @@ class Daemon:
 
     def _boards_at_work(self) -> frozenset[str]:
         snapshot = self.wiring.ledger.snapshot()
-        keys = {*snapshot.active(), *snapshot.intents, *(work.key for work in self.slots.executing())}
+        begun = (key for key, intent in snapshot.intents.items() if intent.point != OWED)
+        keys = {*snapshot.active(), *begun, *(work.key for work in self.slots.executing())}
         return frozenset(board for board, _ in keys)
 
     def _check_instance(self) -> None:

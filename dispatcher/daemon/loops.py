@@ -275,7 +275,7 @@ def stop(daemon: Daemon) -> None:
     engine = daemon.wiring.engine
     engine.drain_all(INTERRUPT_SHUTDOWN)
     if not _drained(daemon, daemon.generations.settings.shutdown.grace):
-        engine.interrupt_all(INTERRUPT_SHUTDOWN)
+        daemon.interrupt()
         if not _drained(daemon, KILL_GRACE):
             engine.kill_all()
             _drained(daemon, 1.0)

@@ -22,7 +22,7 @@ from engine.ports import SystemClock
 from tests.kit.clock import FakeClock
 from tests.kit.fakes import fake
 from tests.kit.forge_yard import ForgeYard
-from tests.kit.yard import Yard, tool
+from tests.kit.yard import CONFIG, Yard, tool
 
 
 @pytest.fixture
@@ -75,6 +75,23 @@ def test_a_tick_that_breaks_off_ends_readiness_until_another_is_complete(yard: Y
     assert b'pointsman_ticks_total{result="failed"} 1.0' in yard.daemon.metrics.text()
     yard.tick()
     assert (yard.daemon.not_ready(), "broke" in yard.daemon.status()) == ([], False)
+
+
+def test_a_stop_ends_a_hook_with_its_group_and_gives_the_attempt_back(tmp_path: Path, clock: FakeClock) -> None:
+    """A hook that went on behind the daemon would meet itself at the next start."""
+    script = f"cd {tmp_path}; [ -e pid ] && exit; sleep 300 & echo $! > pid; wait"
+    yard = Yard(tmp_path, clock, f'{CONFIG}hooks: {{before_run: {{script: "{script}"}}}}\n')
+    card = yard.make()
+    yard.tick(wait=False)
+    yard.until("pid")
+    yard.daemon.interrupt()
+    yard.join()
+    assert (yard.view(card).attempts, yard.ledger().retries["native", card].code) == (0, INTERRUPT_SHUTDOWN)
+    child = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/stat")
+    assert not child.exists() or ") Z " in child.read_text(), "at most its corpse is left"
+    yard.again().settled()
+    assert (yard.column(card), len(yard.runs())) == ("review", 1)
+    yard.close()
 
 
 @pytest.mark.timeout(25)
