@@ -74,7 +74,8 @@ def _claimed(world: World, wanted: Judged, begun: cards.Start) -> int:
     with station.ledger.write() as connection:
         breakers.by_person(world, connection, wanted.card)
         decided_about = wanted.candidate.run.run_id
-        epoch = cards.take(connection, begun.key, begun.number, station.owner, world.now, decided_about)
+        same = cards.points_at(connection, begun.key, decided_about)
+        epoch = cards.take(connection, begun.key, begun.number, station.owner, world.now) if same else 0
         if epoch:
             cards.open_intent(connection, begun, station.owner, world.now)
         else:  # the intent that may be there is the owner's
@@ -138,7 +139,8 @@ def _stamped(world: World, wanted: Judged, begun: cards.Start, epoch: int, card:
     world.links[begun.key] = link
     crash.passed("S5")
     chosen = _route(world, card) if begun.kind == "fresh" else None
-    plan = Plan(begun, card, link.attempts, chosen, workspace, epoch)
+    by = card.column_mover if begun.attended else ""
+    plan = Plan(begun, card, link.attempts, chosen, workspace, epoch, by)
     to = world.roles(card.board).running
     if to is not None and card.column != to:
         result = moving.move(world, card, to, STARTED)

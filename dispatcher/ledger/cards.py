@@ -87,17 +87,18 @@ def close_intent(cursor: Cursor, key: Key) -> None:
     remove(cursor, IntentRow, **_where(key))
 
 
-def take(cursor: Cursor, key: Key, number: int, owner: Owner, now: datetime, pointer: str | None = None) -> int:
-    """S2: claim an unclaimed card, or our own kept claim; the new epoch, or 0 when somebody else has it.
+def points_at(cursor: Cursor, key: Key, run_id: str) -> bool:
+    """Whether the card points at that run, empty for none: the one that a start was decided about."""
+    known = link(cursor, key)
+    return run_id == (known.last_run if known else "")
 
-    0 as well when the card points at another run than ``pointer``, which the start was decided about.
-    """
+
+def take(cursor: Cursor, key: Key, number: int, owner: Owner, now: datetime) -> int:
+    """S2: claim an unclaimed card, or our own kept claim; the new epoch, or 0 when somebody else has it."""
     held = one(cursor, ClaimRow, board=key[0], card_id=key[1])
     if held is not None and held["state"] == ClaimState.LIVE:
         return 0
     known = link(cursor, key)
-    if pointer is not None and pointer != (known.last_run if known else ""):
-        return 0
     epoch = (known.epoch if known else 0) + 1
     if known is None:
         put(cursor, CardLink, {**_blank(key, number), "epoch": epoch})
