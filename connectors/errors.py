@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import ClassVar
 
 from connectors.answer import StopReason
@@ -215,6 +215,11 @@ class NotSent(ForgeError):
     def nothing_sent(self) -> bool:
         """True: the engine may send it again (engine.md 5.2)."""
         return True
+
+
+def when(until: datetime) -> str:
+    """An instant as messages tell it."""
+    return until.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 class RateLimited(ForgeError):

@@ -72,6 +72,7 @@ def examine(patient: BoardPatient) -> Iterator[Finding]:
     yield from _columns(patient, found)
     yield from _labels(patient, found, names)
     cards = yield from _cards(patient)
+    yield from _links(patient, cards)
     yield from _roles(patient)
     yield from _claims(patient, cards)
     yield from hook_secret(patient.given, patient.last)
@@ -161,6 +162,18 @@ def _cards(patient: BoardPatient) -> Generator[Finding, None, tuple[Card, ...]]:
     else:
         yield passed("board.contradictory", f"{patient.name}: no card is in several columns at once")
     return listing.cards
+
+
+def _links(patient: BoardPatient, cards: tuple[Card, ...]) -> Iterator[Finding]:
+    """Whether the forge tells what a card waits for, asked of one: cards whose blockers cannot be read are held."""
+    for card in cards[:1]:
+        try:
+            patient.reader.client.blockers(card.number, DOCTOR)
+        except ConnectorError as error:
+            text = f"{patient.name}: what card #{card.number} waits for cannot be read: {error.message}"
+            licence = "; GitLab asks a licence for links that block" if patient.given.kind == "gitlab" else ""
+            hint = f"Cards are held until it can: let the token read issues and their links{licence}."
+            yield warned("board.read", text, hint)
 
 
 def _roles(patient: BoardPatient) -> Iterator[Finding]:

@@ -39,6 +39,8 @@ class Plan:
     """The key of the card's folder."""
     epoch: int
     """Of the claim that the start was made under."""
+    by: str = ""
+    """Who moved the card in, where a person did."""
 
     def fail(self, station: Station, cause: str, error: str) -> Breaker | None:
         """Record a launch failure: pointer back, claim kept for the ladder, retry row (dispatcher.md 12); the board's
@@ -161,8 +163,7 @@ def _through_the_door(station: Station, plan: Plan, workspace: Workspace, fence:
 
     if plan.route is None:
         # What was decided about one outcome holds for no later one: neither a cancel meanwhile is undone, nor a park.
-        by = plan.card.column_mover if begun.attended else ""
-        station.engine.resume(begun.run_id, begun.attended, claimed, begun.outcome, by)
+        station.engine.resume(begun.run_id, begun.attended, claimed, begun.outcome, plan.by)
         return
     names = Names(begun.run_id, str(workspace.path), plan.attempt)
     given = rendered(plan.route, plan.card, names)

@@ -126,7 +126,7 @@ def _blocked(c: Candidate, _a: Action, _n: datetime) -> Facts | None:
 
 def _blockers_unreadable(c: Candidate, _a: Action, _n: datetime) -> Facts | None:
     if c.card.blockers is None:
-        return {"cards": "its blockers", "error": "the board did not tell them"}
+        return {"cards": "its blockers", "error": "the forge did not tell them, or they are on no board here"}
     unread = [b for b in c.blockers if b.error]
     return {"cards": ", ".join(b.label for b in unread), "error": unread[0].error} if unread else None
 

@@ -24,7 +24,15 @@ from connectors.effects.journal import Desk as SendingDesk
 from connectors.effects.journal import Order, Past
 from connectors.effects.markers import carries, markers_in, with_pairs
 from connectors.errand import Errand
-from connectors.errors import AmbiguousEffect, CardDeleted, ForgeRefused, InvalidText, UnknownCard, UnknownColumn
+from connectors.errors import (
+    AmbiguousEffect,
+    CardDeleted,
+    ForgeError,
+    ForgeRefused,
+    InvalidText,
+    UnknownCard,
+    UnknownColumn,
+)
 from connectors.forge import operations
 from connectors.forge.board_moving import SETTLING
 from connectors.forge.board_moving import Mover as Moving
@@ -251,8 +259,23 @@ class LabelBoard:
             whole = self._hands.words.compose(text, marker)
             return new_comment(self._desk(row.effect_id, row.marker), Subject(int(card_id)), whole)
 
-        made = self._hands.sending.carry(order, declare, SETTLING, lambda result: result.model_dump(mode="json"))
+        try:
+            made = self._hands.sending.carry(order, declare, SETTLING, lambda result: result.model_dump(mode="json"))
+        except AmbiguousEffect as lost:
+            return self._looked_up(card_id, order, lost)
         return _stored(card_id, made.model_dump(mode="json"))
+
+    def _looked_up(self, card_id: str, order: Order, lost: AmbiguousEffect) -> Comment:
+        """What the forge shows at once of a comment whose answer was lost; raises ``lost`` when it cannot be asked."""
+        past = self._hands.sending.journal.newest(order)
+        if past is None or not past.in_doubt:
+            raise lost
+        try:
+            return self._earlier(card_id, past)
+        except AmbiguousEffect:
+            raise
+        except ForgeError:
+            raise lost from None
 
     def post_status(self, card_id: str, text: str, *, place: str) -> Comment:
         """The one status comment of a card: made once, edited in place, made anew when somebody deleted it.

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from connectors.answer import AnswerKind, Proof, StopReason
 from connectors.deadline import Deadline, Timekeeper
 from connectors.errand import Errand, Purpose
-from connectors.errors import Evidence, ForgeRefused, NotSent, RateLimited, Unreachable, Withdrawn
+from connectors.errors import Evidence, ForgeRefused, NotSent, RateLimited, Unreachable, Withdrawn, when
 from connectors.limiter import decisions
 from connectors.limiter.decisions import PACES, Facts, Pace
 from connectors.limiter.state import Budget, LimiterStore, LimitState, Mode, Standing
@@ -185,7 +185,7 @@ class Limiter:
         if held is not None:
             raise RateLimited(
                 f"Nothing was sent: {held.why}.",
-                f"It goes on by itself at {held.until.isoformat(timespec='seconds')}.",
+                f"Ask again at {when(held.until)}; a daemon does so by itself.",
                 until=held.until,
                 evidence=Evidence(kind="throttled"),
             )
@@ -218,7 +218,7 @@ class Limiter:
             raise RateLimited(
                 f"Nothing was sent: {self._pace.per_minute} writes per minute and "
                 f"{self._pace.per_hour or 'any number'} per hour are planned out.",
-                f"The next turn is at {until.isoformat(timespec='seconds')}.",
+                f"The next turn is at {when(until)}; a daemon waits for it by itself.",
                 until=until,
                 evidence=Evidence(kind="throttled"),
             )

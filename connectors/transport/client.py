@@ -27,6 +27,7 @@ from connectors.errors import (
     RateLimited,
     Unreachable,
     Unsupported,
+    when,
 )
 from connectors.limiter.limiter import Limiter
 from connectors.observer import Observer, Silent
@@ -277,8 +278,8 @@ class Transport:
         kind = "plain" if problem.status == 429 else "graphql" if problem.status == 200 else "secondary"
         until: datetime = self._limiter.throttle(problem.retry_at, kind)
         return RateLimited(
-            f"The forge asks to wait until {until.isoformat(timespec='seconds')}; nothing was done.",
-            "It goes on by itself.",
+            f"The forge asks to wait until {when(until)}; nothing was done.",
+            "Ask again then; a daemon does so by itself.",
             until=until,
             evidence=evidence,
         )

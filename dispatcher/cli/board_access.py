@@ -60,7 +60,10 @@ def board_of(session: Session, name: str = "") -> NativeBoard:
     board = session.wiring().boards.get(board_name)
     if not isinstance(board, NativeBoard):
         natives = ", ".join(each.name for each in session.settings().boards if each.kind == "native")
-        raise Refused("usage", f'"{board_name}" is no native board.', f"Native boards here: {natives or 'none'}.")
+        told = f'There is no board "{board_name}".' if board is None else f'"{board_name}" is no native board.'
+        theirs = "change the cards of a forge's board on their forge" if board is not None else ""
+        hint = "; ".join(filter(None, (f"Native boards here: {natives or 'none'}", theirs)))
+        raise Refused("usage", told, f"{hint}.")
     return board
 
 

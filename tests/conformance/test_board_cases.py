@@ -422,13 +422,25 @@ def test_a_comment_of_one_place_is_never_made_twice(forge_bench: ForgeBench) -> 
 def test_a_comment_whose_answer_was_lost_is_looked_for(forge_bench: ForgeBench) -> None:
     """Case 19: found by its marker; never made again when it is not."""
     card = forge_bench.make()
-    forge_bench.forge.script({"match": {"operation": "issue.comment", "nth": 1}, "fault": "act_then_close"})
+    lost = {"match": {"operation": "issue.comment", "nth": 1}, "fault": "act_then_close"}
+    unread = {"match": {"operation": "comment.list", "nth": 1}, "fault": "status", "with": {"code": 403}}
+    forge_bench.forge.script(lost, unread)
     with pytest.raises(AmbiguousEffect):
         forge_bench.board.comment(card, "Hello", DISPATCHER, place="outcome 1")
     found = forge_bench.board.comment(card, "Hello", DISPATCHER, place="outcome 1")
     assert forge_bench.comments(card) == ["Hello"]
     assert found.text.startswith("Hello")
     forge_bench.forge.script({"match": {"operation": "issue.comment", "nth": 1}, "fault": "close_before_read"})
+
+
+def test_a_comment_whose_answer_is_lost_is_looked_up_at_once(forge_bench: ForgeBench) -> None:
+    """Case 19, connectors.md 10: before anybody is told of a doubt."""
+    card = forge_bench.make()
+    forge_bench.forge.script({"match": {"operation": "issue.comment", "nth": 1}, "fault": "act_then_close"})
+    made = forge_bench.board.comment(card, "Hello", DISPATCHER)
+    assert made.text.startswith("Hello")
+    assert forge_bench.comments(card) == ["Hello"]
+    assert [each.state for each in forge_bench.wiring.store.effects.list()] == ["done"]
 
 
 def test_a_comment_that_is_not_found_is_for_a_person(forge_bench: ForgeBench) -> None:
@@ -648,8 +660,7 @@ def test_nothing_is_repeated_below_us(forge_bench: ForgeBench) -> None:
     for number, fault in enumerate(("act_then_close", "act_then_reset", "act_then_5xx", "act_then_cut_body")):
         forge_bench.forge.script({"match": {"operation": "issue.comment"}, "fault": fault})
         forge_bench.forge.forget_requests()
-        with pytest.raises(AmbiguousEffect):
-            forge_bench.board.comment(card, f"text {number}", DISPATCHER)
+        forge_bench.board.comment(card, f"text {number}", DISPATCHER)
         assert [each["operation"] for each in forge_bench.writes()] == ["issue.comment"]
 
 

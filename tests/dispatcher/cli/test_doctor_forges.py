@@ -315,3 +315,14 @@ def test_a_board_that_takes_longer_than_a_tick_gives_it_is_told(tmp_path: Path, 
     (told,) = found(doctor(tmp_path, github), "board.read", "fail")
     assert "longer than tick.board_deadline (0.001 s)" in told["text"]
     assert "raise tick.board_deadline" in told["remedy"]
+
+
+def test_links_that_the_forge_does_not_tell_are_explained(tmp_path: Path) -> None:
+    """connectors.md 20: GitLab without a licence; such cards are held."""
+    with fake("gitlab") as forge:
+        project(tmp_path, forge)
+        forge.issue("Do it", labels=["ready"])
+        forge.script({"match": {"path": "*/links"}, "fault": "status", "with": {"code": 403}})
+        (told,) = found(doctor(tmp_path, forge), "board.read", "warn")
+        assert "what card #1 waits for cannot be read" in told["text"]
+        assert "a licence for links that block" in told["remedy"]
