@@ -119,6 +119,7 @@ def test_moving_the_card_in_is_the_decision_to_send_again(yard: ForgeYard) -> No
     yard.settled()
     assert yard.column(card) == "review"
     assert [(each.state, each.settled_by) for each in yard.rows()] == [("abandoned", "resume"), ("done", "answer")]
+    assert yard.rows()[0].settler == "ann"
 
 
 def test_a_gesture_parks_again_while_the_forge_cannot_be_asked(yard: ForgeYard) -> None:
