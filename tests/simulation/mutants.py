@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
-from dispatcher.ledger import Ledger, Transaction
+from dispatcher.ledger import Ledger, Transaction, cards
 from dispatcher.ledger.records import Key, Link
 from dispatcher.slots import Work
 from engine.store.changes import ClaimChange
@@ -20,11 +20,16 @@ from tests.simulation.play import Parts
 
 
 class ForgetsFailedRuns(Ledger):
-    """A policy for which a card has no run once its claim is gone: it starts a sibling of a run that may go on."""
+    """A ledger that forgets a card's run once its claim is gone: a sibling starts of a run that may go on."""
 
     def links(self, keys: Collection[Key]) -> dict[Key, Link]:
-        claimed = self.snapshot().claims
-        return {key: link for key, link in super().links(keys).items() if key in claimed}
+        claimed, known = self.snapshot().claims, super().links(keys)
+        lost = [key for key, link in known.items() if link.last_run and key not in claimed]
+        if lost:
+            with self.write() as cursor:
+                for key in lost:
+                    cards.change_link(cursor, key, last_run="")
+        return super().links(keys)
 
 
 class SeesNoLocks(Door):
