@@ -6,6 +6,7 @@ means 0). What nobody expected ends as one sentence and exit 1; ``--log-level de
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ from engine.errors import EngineError
 
 PROGRAM = "pointsman"
 EXIT_CANCELLED = 130
+PATH_IS_TO_BLAME = frozenset([errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR])
 LEVELS = ("debug", "info", "warning", "error")
 REFUSAL_TYPES = (EngineError, ConnectorError, ConfigError, Refused)
 
@@ -52,6 +54,11 @@ def run(arguments: Sequence[str], session: Session) -> int:
     except UnicodeEncodeError as error:
         told = f"A text holds what is no Unicode: {error.object[error.start : error.end]!r}."
         code = refuse(session, Refused("invalid_text", told, "Write it in UTF-8."))
+    except OSError as error:
+        if error.errno not in PATH_IS_TO_BLAME or error.filename is None:
+            raise
+        told = f"{error.filename} cannot be looked at: {error.strerror}"
+        code = refuse(session, Refused("bad_input", told, "Check the path, and the rights on the way to it."))
     except (KeyboardInterrupt, click.Abort):
         session.warn("Interrupted.")
         code = EXIT_CANCELLED

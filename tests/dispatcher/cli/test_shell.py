@@ -236,3 +236,11 @@ def test_a_document_stays_on_its_line_for_every_reader() -> None:
     assert text.splitlines() == [text]
     assert json.loads(text) == marks
     assert "é" in text
+
+
+@pytest.mark.parametrize("words", [("run",), ("validate",), ("bundle", "pack"), ("restore", "--check"), ("fmt",)])
+def test_a_path_that_cannot_be_looked_at_is_bad_input(words: tuple[str, ...], tmp_path: Path) -> None:
+    """interface.md 1: a name that is too long, as a folder without rights, is no fault of the program."""
+    said = pointsman(tmp_path, *words, "x" * 300)
+    assert (said.code, "File name too long" in said.err) == (2, True)
+    assert "Check the path" in said.err
