@@ -118,6 +118,8 @@ def create_pull(deed: Deed) -> dict[str, Any]:
 
 def move(deed: Deed) -> dict[str, Any]:
     """``number``, ``to``, ``from`` (a label; all other labels that are columns stay when left out)."""
+    if not (deed.given.get("from") or deed.given.get("to")):
+        raise ActError('The act needs "from" or "to".')
     if deed.given.get("from"):
         deeds.remove_label(deed.doer, deed.repo, deed.issue, deed.label("from"))
     if deed.given.get("to"):
@@ -490,4 +492,8 @@ def perform(desk: Desk, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     act = ACTS.get(name)
     if act is None:
         raise ActError(f'There is no act "{name}".{nearest(name, ACTS)}')
-    return act(Deed(desk, given))
+    try:
+        return act(Deed(desk, given))
+    except (ValueError, TypeError, KeyError, AttributeError, AssertionError) as error:
+        why = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise ActError(f"The act {name} cannot use what it was given ({why}).") from None

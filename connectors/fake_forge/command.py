@@ -19,7 +19,9 @@ from connectors.fake_forge.script import ScriptError
 
 @click.command()
 @click.option("--forge", required=True, type=click.Choice([kind.value for kind in Kind]), help="The forge to play.")
-@click.option("--port", default=0, show_default="any free one", help="The port on loopback.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, show_default="any free one", help="The port on loopback."
+)
 @click.option("--state", type=click.Path(dir_okay=False, path_type=Path), help="Keep everything in this file.")
 @click.option("--script", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Faults, as JSON.")
 @click.option("--tls", is_flag=True, help="Speak TLS with certificates made at the start.")

@@ -229,7 +229,7 @@ class Desk:
         """A scripted act. Raises ``Refusal`` 500 when it fits nothing."""
         try:
             self._act_now(visit, rule, token)
-        except ActError as error:
+        except (ActError, ValueError, TypeError) as error:
             raise Refusal(500, f"The script's act cannot be done: {error}") from None
 
     def _act_now(self, visit: Visit, rule: Rule, token: Token | None) -> None:

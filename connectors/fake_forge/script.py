@@ -185,6 +185,10 @@ def _rule(number: int, document: object) -> Rule:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            model, name = (Match if len(first["loc"]) > 1 else Rule), str(first["loc"][-1])
+            known = [field.alias or key for key, field in model.model_fields.items()]
+            raise ScriptError(f'Rule {number}: there is no key "{where}".{nearest(name, known)}') from None
         raise ScriptError(f"Rule {number}: {where}: {first['msg']}.") from None
     fault = FAULTS.get(rule.fault)
     if fault is None:

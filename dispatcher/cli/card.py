@@ -389,9 +389,9 @@ def _merged(present: Any, given: dict[str, str], clear: bool) -> dict[str, objec
 
 def _need_store(session: Session, card_id: str) -> None:
     if not session.store_exists():
-        raise Refused(
-            "card_unknown", f"There is no card {card_id}: there is no store yet.", "Make a card: card create."
-        )
+        forges = all(each.kind != "native" for each in session.settings().boards)
+        hint = "Read the boards: pointsman dispatch --once." if forges else "Make a card: pointsman card create."
+        raise Refused("card_unknown", f"There is no card {card_id}: there is no store yet.", hint)
 
 
 board_anywhere(command)

@@ -372,7 +372,7 @@ def test_rules_count_what_fits_them_and_the_first_wins(forge: FakeForge, call: C
     [
         ([{"fault": "act_than_close"}], "Did you mean act_then_close?"),
         ([{"fault": "drip", "with": {"speed": 1}}], 'drip takes bytes_per_s in "with", not "speed"'),
-        ([{"fault": "drip", "mach": {}}], "Rule 1: mach"),
+        ([{"fault": "drip", "mach": {}}], 'Rule 1: there is no key "mach". Did you mean match?'),
         ({"fault": "drip"}, "A script is a list of rules."),
         ([{"fault": "drip"}, {}], "Rule 2: fault: Field required"),
     ],
