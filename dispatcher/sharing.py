@@ -94,7 +94,8 @@ def _placed(world: World, key: Key, row: ForgeClaimed | None, seen: _Seen) -> He
     """From no claim to one that is ours, one step at a time."""
     ledger, instance = world.station.ledger, world.station.owner.instance
     if row is not None and row.instance != instance and key not in world.snapshot.claims:
-        _forget(world, key, row, seen)  # of a daemon that died before it started anything
+        _away(key, seen)  # of a daemon that died before it started anything
+        claims.drop(ledger, key)
         return claimed(world, world.cards[key])
     if seen.verdict.standing in (Standing.THEIRS, Standing.UNCERTAIN):
         if row is not None:
@@ -249,8 +250,10 @@ def _prolonged(world: World, row: ForgeClaimed, seen: _Seen) -> None:
 
 
 def _forget(world: World, key: Key, row: ForgeClaimed, seen: _Seen) -> None:
-    """Every claim of ours away; the row goes when a read shows them gone."""
+    """Every claim of ours away, and the row; one that no read shows may show late, and is looked for until its end."""
     _away(key, seen)
+    if not seen.ours and seen.look.at < row.until:
+        return
     claims.drop(world.station.ledger, key)
     _log.info("claim.released", board=key[0], card_id=key[1], epoch=row.epoch, on="forge")
 

@@ -278,14 +278,28 @@ class Mover:
         """Somebody else decided: their column stands; our extra label goes when it is the one too many."""
         others = [name for name in self._labelled(seen) if name not in (crossing.origin, crossing.to)]
         ours = self._label(seen, crossing.to, must=False)
-        if ours is not None and self._carries(seen.issue, ours) and self._is_extra(seen, crossing, others, ours):
-            self._carry(seen.issue.number, Step(remove=ours), crossing, None)
+        if ours is not None and self._is_left(seen, crossing, others, ours):
+            self._take_back(seen.issue.number, ours, crossing)
         self.reader.memory.cross(seen.card.id, None)
         again = self._look(seen.card.id)
         card = seen.card if isinstance(again, Absent) else again.card
         self.observer.event("board.move_superseded", "info", board=card.board, card_id=card.id, column=card.column)
         did = "closed the card" if card.closed else f"moved the card to {place_of(card)}"
         return Refused(card, f"somebody {did} meanwhile")
+
+    def _take_back(self, number: int, ours: LabelDef, crossing: Crossing) -> None:
+        """Our label away; one that is gone already is what was wanted."""
+        try:
+            self._carry(number, Step(remove=ours), crossing, None)
+        except ForgeRefused as error:
+            if error.status != 404:
+                raise
+
+    def _is_left(self, seen: Seen, crossing: Crossing, others: Sequence[str], ours: LabelDef) -> bool:
+        """Whether our label is to go. One that was sent a moment ago is there, whatever a read says that lags."""
+        if self._carries(seen.issue, ours):
+            return self._is_extra(seen, crossing, others, ours)
+        return bool(others) and self._sent_lately(seen, crossing)
 
     def _is_extra(self, seen: Seen, crossing: Crossing, others: Sequence[str], ours: LabelDef) -> bool:
         """Whether the label that we added is one too many: beside a person's, or on a closed card beside the first."""

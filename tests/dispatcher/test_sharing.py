@@ -200,6 +200,19 @@ def test_a_release_that_the_forge_does_not_take_is_made_by_a_later_tick(pair: Pa
     assert (pair.claims(card), rows(pair.one)) == ([], [])
 
 
+def test_a_claim_that_a_late_read_does_not_show_is_released_when_it_shows(pair: Pair) -> None:
+    """C158: the card was taken away from us while the forge's reads were behind."""
+    card = pair.one.issue()
+    pair.forge.script({"fault": "lag", "with": {"seconds": 20, "what": "comments"}})
+    pair.one.tick()
+    pair.forge.act("remove_label", number=int(card), label="ready")
+    pair.one.tick()
+    assert len(pair.claims(card)) == 1
+    pair.forge.script()
+    pair.one.tick()
+    assert (pair.claims(card), rows(pair.one)) == ([], [])
+
+
 def test_a_claim_is_prolonged_every_third_of_its_lease(pair: Pair) -> None:
     card = pair.one.issue()
     pair.one.tick()

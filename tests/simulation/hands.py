@@ -99,6 +99,7 @@ class Hands:
             environment={},
             stop=SimpleNamespace(is_set=lambda: bool(each.stop)),
             again=each.again,
+            by="a person",
             deadline=None,
             caps=SimpleNamespace(duration=0.0),
             runlog=SimpleNamespace(alert=self.ground.alerted),
