@@ -141,6 +141,8 @@ def pack(folder: Path, target: Path) -> str:
 
     Raises ``SourceInvalid`` for a bundle that cannot be packed and for a target that cannot be written.
     """
+    if target.exists() and not target.is_file():
+        raise SourceInvalid(f"{target} is there and is no file.", "Name another file.")
     files = read_folder(folder)
     data = packed_bytes(files)
     check_ratio(sum(len(file.data) for file in files), len(data))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import unicodedata
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -79,10 +80,15 @@ def prepare_file(path: Path) -> None:
         message = f"the store folder {path.parent} cannot be made: {error.strerror}"
         raise StoreUnreachable(message, "make its parent folder, or choose another with --store-dir") from error
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         message = f"the store {path} cannot be opened: {error.strerror}"
         raise StoreUnreachable(message, _GONE_HINT) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise StoreUnreachable(f"the store {path} cannot be opened: it is no file", "name one with --store-url")
+    finally:
+        os.close(descriptor)
 
 
 def _connect(path: Path, synchronous: str, busy_timeout: float) -> sqlite3.Connection:

@@ -41,6 +41,14 @@ def folder(tmp_path: Path) -> Path:
     return bot
 
 
+def test_what_is_no_file_is_never_replaced_by_a_pack(folder: Path, tmp_path: Path) -> None:
+    """`-o /dev/null` by root took the device away from everybody."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SourceInvalid, match="no file"):
+        pack(folder, tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
 def test_a_pack_holds_the_source_alone_sorted_and_without_times(folder: Path, tmp_path: Path) -> None:
     """language.md 13"""
     first = pack(folder, tmp_path / "a.botz")

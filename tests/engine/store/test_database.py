@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import stat
 import threading
@@ -260,3 +261,10 @@ def test_an_address_names_its_file_whatever_the_folders_are_called(name: str, tm
     assert file_of(address_of(path)) == path
     Database.open(address_of(path)).close()
     assert path.is_file()
+
+
+def test_what_is_no_file_is_no_store_and_gets_no_neighbours(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreUnreachable, match="it is no file"):
+        Database.open(address_of(tmp_path / "pipe"))
+    assert [*tmp_path.iterdir()] == [tmp_path / "pipe"]
