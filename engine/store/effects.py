@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Select, bindparam, func, select, update
+from sqlalchemy import Select, bindparam, case, func, select, update
 
 from engine.errors import EffectSettled, EffectUnknown, OwnershipLost, StopRequested
 from engine.events import EventType, NewEvent
 from engine.ports import Clock, Witness
-from engine.run import EFFECT_NEXT, IN_DOUBT, EffectRecord, EffectState, SettledBy
+from engine.run import EFFECT_NEXT, IN_DOUBT, UNDER_WAY, EffectRecord, EffectState, SettledBy
 from engine.states import RunStatus
 from engine.store import writes
 from engine.store.changes import Stop, StopKind, Written
@@ -28,6 +28,8 @@ from engine.store.writes import Timed
 
 _EFFECT = table("effect")
 _ADD = inserting(_EFFECT)
+_MADE = case((_EFFECT.c.state == EffectState.DONE.value, 0), else_=1)
+_MAYBE = case((_EFFECT.c.state.in_(sorted(IN_DOUBT | UNDER_WAY)), 0), else_=1)
 _SETTLE = Prepared(
     update(_EFFECT)
     .where(_EFFECT.c.id == bindparam("the_id"), _EFFECT.c.state == bindparam("seen"))
@@ -134,7 +136,10 @@ class Effects:
         return self._among(_STOPPING, run_ids)
 
     def newest(self, key: CallKey) -> EffectRecord | None:
-        """The newest row of this call that no rewind went behind."""
+        """The newest row of this call that no rewind went behind; attempts tell what is new, since clocks step back.
+
+        Of one attempt's rows the one that was made counts, then one that may have been.
+        """
         query = (
             select(_EFFECT)
             .where(
@@ -145,7 +150,7 @@ class Effects:
                 _EFFECT.c.fingerprint == key.fingerprint,
                 _EFFECT.c.dropped_by == 0,
             )
-            .order_by(_EFFECT.c.created_at.desc(), _EFFECT.c.attempt.desc(), _EFFECT.c.id.desc())
+            .order_by(_EFFECT.c.attempt.desc(), _MADE, _MAYBE, _EFFECT.c.created_at.desc(), _EFFECT.c.id.desc())
             .limit(1)
         )
         found = self._many(query)
@@ -168,9 +173,10 @@ class Effects:
         self.told(effect.operation, str(effect.state))
 
     def newest_at(self, card: str, place: str) -> EffectRecord | None:
-        """The newest row of this board write, by its card and its place among the card's writes."""
+        """The row that tells most of this board write, by its card and its place among the card's writes: one that may
+        have been made, else the newest; a clock that stepped back makes no new one out of an old one."""
         query = select(_EFFECT).where(_EFFECT.c.card == card, _EFFECT.c.place == place)
-        found = self._many(query.order_by(_EFFECT.c.created_at.desc(), _EFFECT.c.id.desc()).limit(1))
+        found = self._many(query.order_by(_MAYBE, _EFFECT.c.created_at.desc(), _EFFECT.c.id.desc()).limit(1))
         return found[0] if found else None
 
     def apart(self, states: tuple[str, ...]) -> tuple[EffectRecord, ...]:

@@ -92,6 +92,36 @@ def test_the_newest_row_of_the_same_call_counts(store: Store, clock: FakeClock) 
     assert store.effects.newest(replace(KEY, run_id="r2")) is None
 
 
+@pytest.mark.parametrize("state", [EffectState.DONE, EffectState.AMBIGUOUS])
+def test_a_clock_that_stepped_back_makes_no_newest_row_out_of_an_old_one(
+    store: Store, clock: FakeClock, state: EffectState
+) -> None:
+    """C025: what was made, or may have been, is seen by the next attempt and by the next write of the board."""
+    launched(store)
+    store.effects.open(row(clock, "old", state=EffectState.NOT_SENT), 1)
+    clock.step(-7200)
+    store.effects.open(row(clock, "of_the_same", state=state), 1)
+    found = store.effects.newest(KEY)
+    assert found is not None
+    assert found.id == "of_the_same"
+    store.effects.open(row(clock, "of_the_next", attempt=2, state=EffectState.NOT_SENT), 1)
+    clock.step(-7200)
+    store.effects.open(row(clock, "new", attempt=3, state=state), 1)
+    found = store.effects.newest(KEY)
+    assert found is not None
+    assert found.id == "new"
+
+
+def test_a_board_write_in_doubt_counts_whatever_the_clock_said(store: Store, clock: FakeClock) -> None:
+    apart = {"run_id": "", "node_id": "", "card": "web/1", "place": "comment", "attempt": 0}
+    store.effects.open_apart(row(clock, "old", **apart, state=EffectState.NOT_SENT))
+    clock.step(-7200)
+    store.effects.open_apart(row(clock, "new", **apart, state=EffectState.AMBIGUOUS))
+    found = store.effects.newest_at("web/1", "comment")
+    assert found is not None
+    assert found.id == "new"
+
+
 def test_rows_behind_a_rewind_count_no_more(store: Store, clock: FakeClock) -> None:
     launched(store)
     store.effects.open(row(clock, state=EffectState.AMBIGUOUS, stopped_run=True), 1)
