@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from connectors.card import Mover, MoverKind
 from dispatcher.doubts import probe_due
 from engine.failures import FailureCode
 from engine.run import EffectRecord, EffectState
@@ -115,7 +116,7 @@ def test_an_abandoned_call_stays_parked_until_a_person_moves_the_card(yard: Forg
 def test_moving_the_card_in_is_the_decision_to_send_again(yard: ForgeYard) -> None:
     """D021."""
     card = parked(yard)
-    yard.move(card, "ready")
+    yard.move(card, "ready", Mover(MoverKind.PERSON, "ann"))
     yard.settled()
     assert yard.column(card) == "review"
     assert [(each.state, each.settled_by) for each in yard.rows()] == [("abandoned", "resume"), ("done", "answer")]
