@@ -231,8 +231,10 @@ def board_facts(world: World, name: str) -> BoardFacts:
 
 def unreadable(world: World, read: BoardRead, error: str = "") -> Mapping[str, object]:
     """What fills the text of a board that could not be read, as a whole or in ``error``."""
-    last = world.station.memory.last_complete.get(read.name)
-    age = f"{(world.now - last).total_seconds():.0f} s" if last else "never"
+    memory = world.station.memory
+    last = memory.last_complete.get(read.name)
+    seconds = (world.now - (last or memory.since or world.now)).total_seconds()
+    age = f"{seconds:.0f} s" if last else f"more than {seconds:.0f} s"  # what an earlier process read, this one forgot
     return {"board": read.name, "error": error or read.error, "age": age}
 
 
