@@ -33,6 +33,12 @@ def publish(world: World) -> None:
     world.gauges = measure(world)
 
 
+def publish_held(world: World) -> None:
+    """T11 of a daemon that stops: reasons of the cards that it looked at; all others keep theirs."""
+    if not world.daemon.store_error:
+        _idle(world, whole=False)
+
+
 def _troubles(world: World) -> dict[str, str]:
     """What went wrong in this tick, by place; the first one is shown."""
     found = {"store": world.daemon.store_error} if world.daemon.store_error else {}
@@ -40,14 +46,14 @@ def _troubles(world: World) -> dict[str, str]:
     return found | {f"card {key[0]} {key[1]}": text for key, text in world.errors.items()}
 
 
-def _idle(world: World) -> None:
+def _idle(world: World, *, whole: bool = True) -> None:
     memory, ledger = world.station.memory, world.station.ledger
     if memory.idle is None:
         memory.idle = ledger.idle_reasons()
     known = memory.idle
     shown = {key: decision for key, decision in world.held.items() if _shown(world, key, decision)}
     made = [_reason(world, key, decision) for key, decision in shown.items() if _changed(known.get(key), decision)]
-    gone = [key for key in known if key not in shown and _may_go(world, key)]
+    gone = [key for key in known if whole and key not in shown and _may_go(world, key)]
     if not made and not gone:
         return
     try:

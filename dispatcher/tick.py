@@ -17,7 +17,7 @@ from dispatcher.ledger.records import Key
 from dispatcher.observe import observe, watch
 from dispatcher.parking import unpark
 from dispatcher.picking import candidates, pick, unblock
-from dispatcher.publishing import publish
+from dispatcher.publishing import publish, publish_held
 from dispatcher.reading import begin, read
 from dispatcher.reconcile import reconcile, recover
 from dispatcher.settle import settle_all
@@ -59,6 +59,15 @@ class TickReport:
     error: str = ""
     standby: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """The boards that another daemon leads, with who and until when."""
+
+
+def hold_settled(world: World) -> None:
+    """T10 of a daemon that stops: the cards whose outcome was settled a moment ago say what they wait for."""
+    world.refresh()
+    world.know_links(world.cards)
+    for card in candidates(world):
+        board = facts.board_facts(world, card.board)
+        world.careful(world, (card.board, card.id), partial(pick, world, card, board))
 
 
 def pick_all(world: World) -> None:
@@ -110,8 +119,13 @@ PHASES: Mapping[str, Callable[[World], None]] = {
 
 WITHOUT_WRITES = ("begin", "read", "publish")
 """What runs while the store takes no writes."""
-LAST = ("begin", "settle")
-"""What runs when the daemon stops (dispatcher.md 24)."""
+LAST: Mapping[str, Callable[[World], None]] = {
+    "begin": begin,
+    "settle": settle_all,
+    "pick": hold_settled,
+    "publish": publish_held,
+}
+"""What runs when the daemon stops: no board is listed, and nothing starts (dispatcher.md 24)."""
 
 
 def run(station: Station, mode: Mode) -> TickReport:
@@ -128,8 +142,8 @@ def _phases(world: World, mode: Mode) -> tuple[dict[str, float], str]:
     """T1 to T11: the seconds that each took, and what ended them early."""
     station, error = world.station, ""
     phases: dict[str, float] = {}
-    for name, phase in PHASES.items():
-        if (world.daemon.store_error and name not in WITHOUT_WRITES) or (mode.last and name not in LAST):
+    for name, phase in (LAST if mode.last else PHASES).items():
+        if world.daemon.store_error and name not in WITHOUT_WRITES:
             continue
         if station.memory.left:
             return phases, "the process ended before the tick did"

@@ -193,7 +193,7 @@ def declarations(profile: int) -> st.SearchStrategy[Declaration | Use]:
         st.builds(
             lambda name, names, below: Declaration("group", name, below, HERE, HERE, tuple(names)),
             NAMES,
-            st.lists(NAMES, max_size=2),
+            st.lists(NAMES, max_size=2, unique=True),
             st.none() | members,
         ),
         st.builds(
