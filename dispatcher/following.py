@@ -171,6 +171,7 @@ def _where_parked(world: World, card: Card) -> bool:
 def _rows(world: World, connection: Transaction, case: Case, follows: Follows) -> tuple[Link | None, Retry | None]:
     """The rows of what follows; the link as it is then, and the retry among them."""
     key = case.link.key
+    cards.forgive(connection, key)
     attempts = 0 if follows is Follows.COMPLETED else case.attempts
     fresh = cards.change_link(connection, key, attempts=attempts)
     retry = retry_of(world, connection, case) if follows is Follows.RETRY else None

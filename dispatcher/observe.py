@@ -11,7 +11,7 @@ from functools import partial
 from connectors.card import Card, MoverKind
 from dispatcher import log, moving
 from dispatcher.ledger import cards, outcomes
-from dispatcher.ledger.records import Key, Link, Park
+from dispatcher.ledger.records import OWED, Key, Link, Park
 from dispatcher.policy import Action, Decision
 from dispatcher.station import INTERRUPT_CARD_GONE, INTERRUPT_EXTERNAL_MOVE, INTERRUPT_STALL
 from dispatcher.world import World
@@ -29,8 +29,21 @@ def observe(world: World) -> None:
     doubted = _doubted(world, lost, active)
     for key in sorted(active - doubted):
         world.careful(world, key, partial(_observe_one, world, key))
+    for key in [key for key, begun in world.snapshot.intents.items() if begun.point == OWED]:
+        _forgiven(world, key)
     if world.wrote:
         world.refresh()
+
+
+def _forgiven(world: World, key: Key) -> None:
+    """A start is owed as long as its card stands in the running column."""
+    card, read = world.cards.get(key), world.reads.get(key[0])
+    absent = card is None and read is not None and read.complete
+    left = key in world.gone or absent or (card is not None and card.column != world.roles(key[0]).running)
+    if left and not world.dry:
+        with world.station.ledger.write() as connection:
+            cards.forgive(connection, key)
+        world.wrote = True
 
 
 def _away(world: World, key: Key) -> bool:

@@ -87,6 +87,11 @@ def close_intent(cursor: Cursor, key: Key) -> None:
     remove(cursor, IntentRow, **_where(key))
 
 
+def forgive(cursor: Cursor, key: Key) -> None:
+    """A start that was owed is owed no more: the run went on without it, or the card went elsewhere."""
+    remove(cursor, IntentRow, **_where(key), point=OWED)
+
+
 def points_at(cursor: Cursor, key: Key, run_id: str) -> bool:
     """Whether the card points at that run, empty for none: the one that a start was decided about."""
     known = link(cursor, key)

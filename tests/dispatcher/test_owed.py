@@ -63,3 +63,20 @@ def test_a_daemon_that_died_behind_the_move_leaves_the_gesture_to_the_next(yard:
     assert link is not None
     yard.again().settled(2)
     assert (resumed(yard, card), yard.column(card)) == (1, "awaiting_input")
+
+
+@pytest.mark.parametrize("instead", ["moved away", "resumed by hand"])
+def test_what_is_owed_ends_with_what_a_person_does_instead(yard: Yard, tmp_path: Path, instead: str) -> None:
+    """No gesture counts twice: neither when the card comes back by other hands, nor behind the outcome of a resume."""
+    card = yard.make()
+    yard.settled()
+    (tmp_path / "broken").touch()
+    yard.move(card, "ready")
+    yard.settled()
+    assert list(yard.ledger().intents) == [("native", card)]
+    if instead == "moved away":
+        yard.move(card, "backlog")
+    else:
+        yard.resume(card, attended=True)
+    yard.settled()
+    assert yard.ledger().intents == {}
