@@ -59,7 +59,7 @@ class Watch:
         self.quiet: Counter[Key] = Counter()
         self.doors: Counter[Key] = Counter()
         self.unheeded: set[Key] = set()
-        """Cards that a person moved and that no run was resumed for since: a forge's moves are seen late."""
+        """Cards that a person moved and that no run was resumed for because of it: a forge's moves are seen late."""
         self.kinds: Counter[str] = Counter()
         self.machine: Machine
 
@@ -81,7 +81,8 @@ class Watch:
         self._alone(key, record.id)
         late = self.machine.ground.remote and key in self.unheeded
         person = attended and (late or self.came.get(key, 0) > record.outcome_sequence)
-        self.unheeded.discard(key)
+        if attended:  # a resume that was decided before the move may come behind it, and heeds nothing
+            self.unheeded.discard(key)
         if attended and not person:
             raise Broken("only a gesture is a gesture", f"{record.id} resumed as if somebody had moved the card in")
         if states.is_paused(record.status):
