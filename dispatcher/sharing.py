@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from connectors.forge.claiming import Claims, Look
 
 _log = log.get(__name__)
+LATE = timedelta(seconds=60)
+"""For so long a claim whose answer was lost may not show yet."""
 Held = tuple[Reason, Facts]
 """Why a card does not start, and what fills the reason."""
 
@@ -94,15 +96,14 @@ def _placed(world: World, key: Key, row: ForgeClaimed | None, seen: _Seen) -> He
     """From no claim to one that is ours, one step at a time."""
     ledger, instance = world.station.ledger, world.station.owner.instance
     if row is not None and row.instance != instance and key not in world.snapshot.claims:
-        _away(key, seen)  # of a daemon that died before it started anything
-        claims.drop(ledger, key)
-        return claimed(world, world.cards[key])
+        # Of a daemon that died before it started anything.
+        return claimed(world, world.cards[key]) if _forget(world, key, row, seen) else _settling()
     if seen.verdict.standing in (Standing.THEIRS, Standing.UNCERTAIN):
         if row is not None:
             _forget(world, key, row, seen)
         return _foreign(world, key, seen.verdict)
     if row is None or seen.verdict.standing is Standing.FREE:
-        return _written(world, key, seen)
+        return _settling() if row is not None and _may_show_late(world, row, seen) else _written(world, key, seen)
     first = seen.ours[0]
     if row.stage is Stage.PLACING:  # its answer was lost; a read shows it
         row = replace(row, stage=Stage.SETTLING, comment_id=first.comment_id)
@@ -144,16 +145,31 @@ def _written(world: World, key: Key, seen: _Seen) -> Held | None:
         comment_id = seen.marks.write(key[1], _mark(seen.me, row), seen.look)
     except ForgeRefused:
         held = _foreign(world, key, _seen(world, row, seen.marks).verdict)
+        claims.drop(station.ledger, key)
         if held is None:
             raise
-        claims.drop(station.ledger, key)
         return held
+    except ConnectorError as error:
+        if not isinstance(error, AmbiguousEffect):
+            claims.drop(station.ledger, key)  # it was not made, for sure
+        raise
     row = replace(row, stage=Stage.SETTLING, comment_id=comment_id)
     claims.keep(station.ledger, row)
     if not seen.marks.at_once:
         return _settling()
     _won(world, row)
     return None
+
+
+def _may_show_late(world: World, row: ForgeClaimed, seen: _Seen) -> bool:
+    """Whether the claim, which this read does not show, was written so lately that the read may be older.
+
+    One that was answered is there for sure; one whose answer was lost is waited for a while. One that was won was seen.
+    """
+    if row.stage is Stage.WON or seen.marks.at_once or seen.ours:
+        return False
+    end = row.until if row.stage is Stage.SETTLING else row.until - _lease(world) + LATE
+    return seen.look.at < end
 
 
 def _settling() -> Held:
@@ -235,7 +251,8 @@ def _renew(world: World, row: ForgeClaimed, marks: Claims) -> None:
         if claim is not None and claim.state is ClaimState.LIVE and claim.run_id:
             world.station.engine.interrupt(claim.run_id, INTERRUPT_LEASE_LOST)
     elif seen.verdict.standing is Standing.FREE:
-        _written(world, row.key, seen)
+        if not _may_show_late(world, row, seen):
+            _written(world, row.key, seen)
     elif row.stage is Stage.WON and _due(world, row, seen.look.at):
         _prolonged(world, row, seen)
     elif row.stage is not Stage.WON and _over(world, row, seen):
@@ -249,13 +266,14 @@ def _prolonged(world: World, row: ForgeClaimed, seen: _Seen) -> None:
     _log.debug("claim.renewed", board=row.key[0], card_id=row.key[1], epoch=row.epoch, until=_text(later.until))
 
 
-def _forget(world: World, key: Key, row: ForgeClaimed, seen: _Seen) -> None:
-    """Every claim of ours away, and the row; one that no read shows may show late, and is looked for until its end."""
+def _forget(world: World, key: Key, row: ForgeClaimed, seen: _Seen) -> bool:
+    """Every claim of ours away, and the row; False when it stays, since a claim may show late."""
     _away(key, seen)
-    if not seen.ours and seen.look.at < row.until:
-        return
+    if _may_show_late(world, row, seen):
+        return False
     claims.drop(world.station.ledger, key)
     _log.info("claim.released", board=key[0], card_id=key[1], epoch=row.epoch, on="forge")
+    return True
 
 
 def _away(key: Key, seen: _Seen) -> None:

@@ -67,6 +67,7 @@ def test_a_broken_seed_of_a_forge_is_made_short_and_plays_the_same_again(on: Sta
 
 
 ONCE_BROKEN = {
+    10438: ("github", "a claim that reads did not show for long was written again with each tick"),
     200498: ("github", "the law took the dispatcher's old label for the last move of a person who reopened the card"),
     720259: ("gitlab", "a label that a late read did not show beside a person's was left"),
     720837: ("forgejo", "a clock that stepped back made an old row of a call the newest, and the call was made again"),
