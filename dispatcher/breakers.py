@@ -89,10 +89,9 @@ def waits(row: Breaker | None, card_id: str, now: datetime, longest: float) -> b
 def refused(row: Breaker | None, made: Breaker, limit: Limit) -> Breaker | None:
     """The board's row after ``made.count`` of its cards were refused with one cause, last ``made.about``; None when
     it stays as it is."""
-    again = row is not None and row.state == TRIAL and row.about == made.about
-    if (row is not None and row.state == OPEN and row.until is not None and made.window_start < row.until) or not (
-        again or made.count >= limit.most
-    ):
+    still_open = row is not None and row.state == OPEN and row.until is not None and made.window_start < row.until
+    failed_trial = row is not None and row.state == TRIAL and row.about == made.about
+    if still_open or not (failed_trial or made.count >= limit.most):
         return None
     return replace(made, state=OPEN, until=made.window_start + timedelta(seconds=limit.holds))
 

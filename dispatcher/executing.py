@@ -56,29 +56,28 @@ class Plan:
         _log.info("claim.lost", run_id=self.begun.run_id, cause=cause)
         station.memory.tally.count("pointsman_claims_lost_total", cause=cause)
         with station.ledger.write() as connection:
-            link = cards.link(connection, self.begun.key)
-            if link is not None:
-                cards.change_link(connection, self.begun.key, attempts=max(0, link.attempts - 1))
+            self._uncount(connection)
+            breakers.repeat(station, connection, self.begun.key, f"start lost: {cause}")
             if cause == AmbiguousUnread.code:  # the gesture was heard and refused: the card parks again
                 cards.change_link(connection, self.begun.key, handled_sequence=self.card.column_sequence)
-            breakers.repeat(station, connection, self.begun.key, f"start lost: {cause}")
+                cards.close_intent(connection, self.begun.key)
             self._wait(station, connection, cause, station.settings.retry.base)
 
     def give_back(self, station: Station) -> None:
         """The daemon stops: nothing is counted, and the next one begins this start again (dispatcher.md 12)."""
         with station.ledger.write() as connection:
-            link = cards.link(connection, self.begun.key)
-            if link is not None:
-                cards.change_link(connection, self.begun.key, attempts=max(0, link.attempts - 1))
+            self._uncount(connection)
             self._wait(station, connection, INTERRUPT_SHUTDOWN, 0.0)
+
+    def _uncount(self, connection: Transaction) -> None:
+        link = cards.link(connection, self.begun.key)
+        if link is not None:
+            cards.change_link(connection, self.begun.key, attempts=max(0, link.attempts - 1))
 
     def _wait(self, station: Station, connection: Transaction, cause: str, seconds: float) -> None:
         key, now = self.begun.key, station.clock.now()
         cards.put_back_pointer(connection, self.begun)
-        if cause == AmbiguousUnread.code:  # the gesture was heard and refused: the card parks again
-            cards.close_intent(connection, key)
-        else:
-            cards.break_off(connection, self.begun)
+        cards.break_off(connection, self.begun)
         cards.keep_claim(connection, key, ClaimState.RETRYING)
         run_id = "" if self.begun.kind == "fresh" else self.begun.run_id
         sequence = station.ledger.next_sequence(connection)

@@ -176,8 +176,13 @@ def _uses_a_slot(world: World, record: RunRecord) -> bool:
 
 
 def _picked_from(world: World, key: Key) -> str:
-    """The column that the card was started from, where its board keeps a history; else the running one."""
+    """The column that the card was started from, where its board keeps a history; else the running one.
+
+    Only a cap of columns asks, so that no tick reads a history for nothing.
+    """
     found = running = world.roles(key[0]).running or ""
+    if not world.station.settings.concurrency.by_column:
+        return running
     tell = getattr(world.station.boards.get(key[0]), "history", None)
     for event in tell(key[1]) if tell is not None else ():
         if event.type == BoardEventType.LAST_RUN_STAMPED:
