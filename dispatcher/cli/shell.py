@@ -84,7 +84,8 @@ def as_usage(error: click.ClickException) -> Refused:
     path = context.command_path if context is not None else PROGRAM
     close = getattr(error, "possibilities", None)
     hint = f"Did you mean {close[0]}? " if close else ""
-    return Refused("usage", error.format_message().rstrip(), f"{hint}`{path} --help` tells what it takes.")
+    told = error.message if close else error.format_message()  # which names what is close as well
+    return Refused("usage", told.rstrip(), f"{hint}`{path} --help` tells what it takes.")
 
 
 def refuse(session: Session, refusal: Refusal) -> int:

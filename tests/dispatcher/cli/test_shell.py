@@ -128,7 +128,7 @@ def test_a_refusal_is_two_sentences_and_with_json_one_document(tmp_path: Path, s
     ("arguments", "said"),
     [
         (["inspct"], "Did you mean inspect"),
-        (["inspect", "--cod", "1"], "--code"),
+        (["inspect", "--cod", "1"], "Did you mean --code? `pointsman inspect --help`"),
         (["inspect", "--code", "x"], "inspect --help"),
         (["inspect", "extra"], "inspect --help"),
         (["--bogus"], "--help"),
@@ -141,6 +141,7 @@ def test_bad_usage_exits_2_and_says_what_to_do(
     plain = pointsman(tmp_path, *arguments)
     assert plain.code == 2
     assert said in plain.err
+    assert plain.err.lower().count("did you mean") <= 1
     assert plain.out == ""
     told = pointsman(tmp_path, *arguments, "--json")
     assert told.code == 2
